@@ -1,0 +1,1 @@
+"""The built-in SN15 arena: catalogue, problems, scripted miners of every kind, and a judge."""

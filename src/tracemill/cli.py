@@ -1,0 +1,43 @@
+"""The console command `tracemill`: each package adds its own commands, heavy imports wait until one is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import typer
+
+from tracemill.errors import TracemillError
+
+COMMAND_MODULES = (
+    "tracemill.build.cli",
+    "tracemill.traces.cli",
+    "tracemill.corpus.cli",
+    "tracemill.leakage.cli",
+    "tracemill.environment.cli",
+    "tracemill.training.cli",
+    "tracemill.evaluation.cli",
+)
+
+app = typer.Typer(
+    name="tracemill",
+    help="Turn the traces of agent arenas into trained agents, reproducibly.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+for _module in COMMAND_MODULES:
+    importlib.import_module(_module).register(app)
+
+
+def main() -> None:
+    """Run the command line; an expected error is one line on standard error and a documented exit code."""
+    try:
+        app()
+    except TracemillError as error:
+        print(f"tracemill: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The structural filter: gates, hard rejects, axis split, duplicate removal, ranking."""

@@ -1,0 +1,1 @@
+"""The shopping environment: catalogue search, tools, episodes and the production scorer of SN15."""

@@ -1,0 +1,1 @@
+"""Rollouts, pass@k, intervals, lm-eval tasks."""

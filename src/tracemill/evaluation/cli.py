@@ -1,0 +1,9 @@
+"""Commands of the evaluation package."""
+
+from __future__ import annotations
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add this package's commands to the console command."""

@@ -1,0 +1,1 @@
+"""The leak guard: similarity, clusters, pools, audit."""

@@ -1,0 +1,1 @@
+"""The report page and the page of the last build."""

@@ -1,0 +1,1 @@
+"""Raw snapshots: fetching, readers for each raw format, and the canonical trajectory."""
