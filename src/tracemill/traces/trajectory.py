@@ -22,8 +22,9 @@ class Turn(msgspec.Struct, frozen=True):
     """Position of the turn in the source, from 0."""
     timestamp: Any = None
     """`extra_info.timestamp` exactly as written (the format score depends on its type); milliseconds where a number."""
-    inference: bool | None = None
-    """Whether the validator's proxy log shows an inference call of enough tokens since the previous tool execution."""
+    inference_tokens: int | None = None
+    """Completion tokens of the largest inference call that the validator's proxy log shows between the previous tool execution
+    and this turn's; 0 where it shows none, None where the trajectory has no proxy log. The axis gate sets the threshold."""
     batched: bool = False
     """Whether the turn holds several calls of the same tool."""
 
@@ -68,6 +69,10 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True):
     repeated_calls: int = 0
     recommended_ids: list[str] = []
     recommend_count: int = 0
+    unpaired: str | None = None
+    """Names the first tool call without a result ("step 2, call 1: find_product"), None where all are paired."""
+    unparsable: str | None = None
+    """Names the first recommendation whose arguments give no product ids, None where all can be read."""
     terminated: bool = False
 
 
