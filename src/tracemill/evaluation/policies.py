@@ -1,0 +1,73 @@
+"""What plays an episode: one interface for an in-process model, a server, and a script.
+
+A policy is asked for the next turn of many live episodes at once. It answers every request, in order, and never raises for
+something a model or a server did: that is a `Turn` whose `error` names it. `Reply` also says what the turn cost and, where the
+policy sees tokens, which ones they were (training on rollouts needs them).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from tracemill.environment.episode import Turn
+
+
+class Sampling(msgspec.Struct, frozen=True):
+    """How tokens are drawn. Temperature 0 is greedy. Each turn's seed is derived from `seed`, episode and turn."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_new_tokens: int = 256
+    seed: int = 0
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One live episode that waits for its next turn."""
+
+    key: str
+    """Names the episode among all that are played with one policy."""
+    turn: int
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
+    sampling: Sampling
+
+    @property
+    def seed(self) -> int:
+        """The turn's own seed (63 bits): the same whatever else is played beside it."""
+        text = f"{self.sampling.seed}\x1f{self.key}\x1f{self.turn}"
+        return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big") >> 1
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """The turn, its cost in tokens, and what was generated."""
+
+    turn: Turn
+    text: str = ""
+    """The generated text as the model wrote it, without the end token; empty where the policy sees none."""
+    finish: str = "stop"
+    """`stop`, `length`, or the name of an error."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    prompt_ids: tuple[int, ...] = ()
+    completion_ids: tuple[int, ...] = ()
+    """Generated token ids with the end token where there was one."""
+    logprobs: tuple[float, ...] = ()
+    """Log-probability of each generated token under the model at temperature 1; only where asked for."""
+
+
+class Policy(Protocol):
+    """Plays turns. `name` goes into records; equal names mean interchangeable policies."""
+
+    name: str
+
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Return one reply per request, in order."""
+        ...
+
+    def forget(self, keys: Sequence[str]) -> None:
+        """Drop what is kept for episodes that ended."""
+        ...
