@@ -1,7 +1,7 @@
 """The few kinds of error that tracemill raises on purpose.
 
-Each message says which file, line, row or stage; what was found; what was expected; and what to do. The command line prints
-the message alone (no traceback) and ends with `exit_code`.
+Each message says which file, line, row or stage; what was found; what was expected; and what to do. The command line
+prints the message alone (no traceback) and ends with `exit_code`.
 """
 
 

@@ -1,7 +1,7 @@
 """A shopping problem: what the user asks, and the reward specification that says when it is solved.
 
-Formats read: ShoppingBench's JSONL (`query`, `reward`, `voucher`) and the SN15 suite (the same with capitalised categories).
-Rewards are kept as published, since the scorer compares their values without casts.
+Formats read: ShoppingBench's JSONL (`query`, `reward`, `voucher`) and the SN15 suite (the same with capitalised
+categories). Rewards are kept as published, since the scorer compares their values without casts.
 """
 
 from __future__ import annotations

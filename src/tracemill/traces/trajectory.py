@@ -1,11 +1,11 @@
 """The canonical trajectory: one form for every way in which an arena writes an episode down.
 
-Messages are OpenAI chat messages. An assistant message is `{"role": "assistant", "content": str, "reasoning_content": str,
-"tool_calls": [{"id": "call_0", "type": "function", "function": {"name": str, "arguments": object}}]}`; keys without a value are
-left out. A tool message is `{"role": "tool", "tool_call_id": "call_0", "name": str, "content": str}` where `content` is the JSON
-text of the tool's result. Call ids count up from `call_0` over the whole trajectory (SN15's own id is a hash of name and
-parameters, so a retried call collides). Tool definitions are nested. Values whose type varies between tools are kept as JSON
-text in the table: column-typed storage silently merges or drops them.
+Messages are OpenAI chat messages. An assistant message is `{"role": "assistant", "content": str, "reasoning_content":
+str, "tool_calls": [{"id": "call_0", "type": "function", "function": {"name": str, "arguments": object}}]}`; keys
+without a value are left out. A tool message is `{"role": "tool", "tool_call_id": "call_0", "name": str, "content":
+str}` where `content` is the JSON text of the tool's result. Call ids count up from `call_0` over the whole trajectory
+(SN15's own id is a hash of name and parameters, so a retried call collides). Tool definitions are nested. Values whose
+type varies between tools are kept as JSON text in the table: column-typed storage silently merges or drops them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ class Turn(msgspec.Struct, frozen=True):
     timestamp: Any = None
     """`extra_info.timestamp` exactly as written (the format score depends on its type); milliseconds where a number."""
     inference_tokens: int | None = None
-    """Completion tokens of the largest inference call that the validator's proxy log shows between the previous tool execution
-    and this turn's; 0 where it shows none, None where the trajectory has no proxy log. The axis gate sets the threshold."""
+    """Completion tokens of the largest inference call that the validator's proxy log shows between the previous tool
+    execution and this turn's; 0 where it shows none, None where the trajectory has no proxy log. The axis gate sets
+    the threshold."""
     batched: bool = False
     """Whether the turn holds several calls of the same tool."""
 

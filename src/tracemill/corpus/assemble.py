@@ -1,0 +1,121 @@
+"""The corpus: all snapshots' kept rows, duplicates removed, ranked, capped, with their messages.
+
+Snapshots are told apart by the digest of their bytes, never by name: one listed twice counts once, and renaming or
+reordering the list gives the same corpus, byte for byte. Rows stand in the order (snapshot digest, line).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tracemill.corpus.params import AxisParams, DedupParams, RankingParams
+from tracemill.corpus.ranking import LEFT_BEHIND, SFT, UNDESIRABLE, assign_roles
+from tracemill.errors import InputError
+
+BATCH_ROWS = 512
+ADDED = ("problem_key", "axis", "axis_basis", "success", "role", "rank")
+"""Columns of the corpus beyond those of the trajectory table."""
+
+
+def assemble_corpus(
+    kept: Sequence[Path],
+    trajectories: Sequence[Path],
+    *,
+    corpus: Path,
+    table: Path,
+    summary: Path,
+    axis: AxisParams,
+    dedup: DedupParams,
+    ranking: RankingParams,
+) -> None:
+    """Write the corpus (rows of role `sft` and `undesirable`, with messages), the table of all rows with their roles,
+    counts.
+
+    `kept` and `trajectories` are paired by position: what one snapshot's filter kept, and its trajectory table.
+    """
+    sources = _distinct_snapshots(kept, trajectories)
+    rows = pl.concat([pl.read_parquet(path) for path, _ in sources.values()]).sort("snapshot_digest", "line")
+    roles = assign_roles(rows.rows(named=True), axis, dedup, ranking)
+    rows = rows.with_columns(
+        pl.Series("role", [r.role for r in roles], pl.String),
+        pl.Series("role_detail", [r.detail for r in roles], pl.String),
+        pl.Series("rank", [r.rank for r in roles], pl.Int64),
+    )
+    rows.drop("thoughts").write_parquet(table)
+    chosen = rows.filter(pl.col("role").is_in([SFT, UNDESIRABLE]))
+    _write_corpus(chosen, {digest: path for digest, (_, path) in sources.items()}, corpus)
+    summary.write_bytes(msgspec.json.format(msgspec.json.encode(summarise(rows), order="sorted")) + b"\n")
+
+
+def _distinct_snapshots(kept: Sequence[Path], trajectories: Sequence[Path]) -> dict[str, tuple[Path, Path]]:
+    sources: dict[str, tuple[Path, Path]] = {}
+    for kept_path, trajectory_path in zip(kept, trajectories, strict=True):
+        digests = pl.read_parquet(kept_path, columns=["snapshot_digest"])["snapshot_digest"].unique().to_list()
+        if len(digests) > 1:
+            raise InputError(f"{kept_path}: rows of {len(digests)} snapshots, expected one; build filter_traces again")
+        # a snapshot of which nothing was kept has no digest here, and nothing to add
+        sources.setdefault(digests[0] if digests else "", (kept_path, trajectory_path))
+    return dict(sorted(sources.items()))
+
+
+def _write_corpus(chosen: pl.DataFrame, tables: dict[str, Path], corpus: Path) -> None:
+    writer: pq.ParquetWriter | None = None
+    try:
+        for digest, path in tables.items():
+            wanted = chosen.filter(pl.col("snapshot_digest") == digest)
+            for batch in _chosen_rows(path, wanted):
+                writer = writer or pq.ParquetWriter(corpus, batch.schema, compression="zstd")
+                writer.write_table(batch)
+            if writer is None:  # no row at all so far: the schema must still be there
+                writer = pq.ParquetWriter(corpus, _joined(_empty(path), wanted.clear()).schema, compression="zstd")
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _empty(path: Path) -> pa.Table:
+    return pq.read_schema(path).empty_table()
+
+
+def _chosen_rows(path: Path, wanted: pl.DataFrame) -> Iterator[pa.Table]:
+    if wanted.is_empty():
+        return
+    lines = pa.array(wanted["line"].to_list(), pa.int64())
+    with pq.ParquetFile(path) as table:
+        for batch in table.iter_batches(BATCH_ROWS):
+            mask = pc.is_in(batch.column("line").cast(pa.int64()), value_set=lines)
+            rows = pa.Table.from_batches([batch]).filter(mask)
+            if rows.num_rows:
+                yield _joined(rows, wanted)
+
+
+def _joined(rows: pa.Table, wanted: pl.DataFrame) -> pa.Table:
+    added = {row["line"]: row for row in wanted.select("line", *ADDED).iter_rows(named=True)}
+    types = wanted.select(ADDED).to_arrow().schema
+    for name in ADDED:
+        values = pa.array([added[line.as_py()][name] for line in rows.column("line")], types.field(name).type)
+        rows = rows.append_column(name, values)
+    return rows
+
+
+def summarise(rows: pl.DataFrame) -> dict[str, Any]:
+    """Counts of the assembled table: rows, roles (zeros included), SFT rows by category and axis basis, problems."""
+    roles = Counter(rows["role"].to_list())
+    sft = rows.filter(pl.col("role") == SFT)
+    return {
+        "in": rows.height,
+        "roles": {role: roles[role] for role in (SFT, UNDESIRABLE, *LEFT_BEHIND)},
+        "sft_by_category": dict(sorted(Counter(str(c) for c in sft["category"]).items())),
+        "sft_by_axis_basis": dict(sorted(Counter(sft["axis_basis"].to_list()).items())),
+        "sft_problems": sft["problem_key"].n_unique(),
+        "snapshots": rows["snapshot_digest"].n_unique(),
+    }

@@ -1,0 +1,135 @@
+"""One snapshot through the row gates and the axis split (per snapshot: a new snapshot never re-reads an old one).
+
+Reads the trajectory table in batches, skips tool results, and writes two light tables without messages: the rows kept,
+with axis, outcome and measures; and the rows dropped, with gate, reason and detail. Messages stay where they are until
+the corpus is assembled.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import pyarrow.parquet as pq
+
+from tracemill.corpus.axis import decide_axis
+from tracemill.corpus.gates import REJECTS, ask_gates
+from tracemill.corpus.measures import measure, supported_turns
+from tracemill.corpus.params import AxisParams, GateParams
+from tracemill.leakage.nodes import problem_key
+
+BATCH_ROWS = 512
+PROVENANCE = ("trajectory_id", "snapshot_digest", "line", "miner", "agent_version")
+KEPT_SCHEMA: dict[str, Any] = {
+    "trajectory_id": pl.String,
+    "snapshot_digest": pl.String,
+    "line": pl.Int64,
+    "miner": pl.String,
+    "agent_version": pl.String,
+    "problem_id": pl.String,
+    "problem_key": pl.String,
+    "category": pl.String,
+    "query": pl.String,
+    "recommended_ids": pl.List(pl.String),
+    "reasoning_coefficient": pl.Float64,
+    "success": pl.Boolean,
+    "axis": pl.String,
+    "axis_basis": pl.String,
+    "axis_evidence": pl.String,
+    "think_and_call_turns": pl.Int64,
+    "distinct_queries": pl.Int64,
+    "verified_recommendation": pl.Boolean,
+    "repeated_calls": pl.Int64,
+    "action_signature": pl.String,
+    "thoughts": pl.String,
+}
+DROPPED_SCHEMA: dict[str, Any] = {
+    "trajectory_id": pl.String,
+    "snapshot_digest": pl.String,
+    "line": pl.Int64,
+    "miner": pl.String,
+    "agent_version": pl.String,
+    "problem_id": pl.String,
+    "gate": pl.String,
+    "reason": pl.String,
+    "detail": pl.String,
+}
+_READ = (
+    *PROVENANCE,
+    *("problem_id", "category", "query", "reward", "messages", "turns", "status"),
+    *("reasoning_coefficient", "has_proxy_log", "distinct_queries", "verified_recommendation", "repeated_calls"),
+    *("recommended_ids", "recommend_count", "unpaired", "unparsable", "terminated"),
+)
+
+
+def filter_snapshot(
+    trajectories: Path, scores: Path, *, kept: Path, dropped: Path, summary: Path, gates: GateParams, axis: AxisParams
+) -> None:
+    """Write the kept and dropped rows of one snapshot, and `summary` with counts by gate, reason, axis and agent."""
+    successes = dict(pl.read_parquet(scores, columns=["trajectory_id", "success"]).iter_rows())
+    kept_rows: list[dict[str, Any]] = []
+    dropped_rows: list[dict[str, Any]] = []
+    for row in _rows(trajectories):
+        measures = measure(row["messages"])
+        reject = ask_gates(row, measures, len(row["messages"]), gates)
+        if reject is not None:
+            where = {name: row[name] for name in (*PROVENANCE, "problem_id")}
+            dropped_rows.append({**where, "gate": reject.gate, "reason": reject.reason, "detail": reject.detail})
+            continue
+        supported = (
+            supported_turns(row["turns"], measures.acting_turns, axis.min_completion_tokens)
+            if row["has_proxy_log"]
+            else None
+        )
+        verdict = decide_axis(measures, supported, axis)
+        kept_rows.append(
+            {
+                **{name: row[name] for name in KEPT_SCHEMA if name in row},
+                "problem_key": problem_key(row["query"], _gold_ids(row["reward"])),
+                "success": successes.get(row["trajectory_id"]),
+                "axis": verdict.axis,
+                "axis_basis": verdict.basis,
+                "axis_evidence": verdict.evidence,
+                "think_and_call_turns": measures.think_and_call_turns,
+                "action_signature": measures.action_signature,
+                "thoughts": measures.thoughts,
+            }
+        )
+    pl.DataFrame(kept_rows, schema=KEPT_SCHEMA).write_parquet(kept)
+    pl.DataFrame(dropped_rows, schema=DROPPED_SCHEMA).write_parquet(dropped)
+    summary.write_bytes(
+        msgspec.json.format(msgspec.json.encode(summarise(kept_rows, dropped_rows), order="sorted")) + b"\n"
+    )
+
+
+def _rows(trajectories: Path) -> Iterator[Mapping[str, Any]]:
+    with pq.ParquetFile(trajectories) as table:
+        for batch in table.iter_batches(BATCH_ROWS, columns=list(_READ)):
+            yield from batch.to_pylist()
+
+
+def _gold_ids(reward: str | None) -> list[str]:
+    value = msgspec.json.decode(reward) if reward else None
+    rewards = value if isinstance(value, list) else [value] if value else []
+    return [str(r["product_id"]) for r in rewards if isinstance(r, dict) and r.get("product_id") not in (None, "")]
+
+
+def summarise(kept: list[dict[str, Any]], dropped: list[dict[str, Any]]) -> dict[str, Any]:
+    """Counts of one snapshot: rows in and kept, drops by gate and reason (zeros included), axes, outcomes, agents."""
+    reasons = Counter(row["reason"] for row in dropped)
+    agents = Counter((row["agent_version"] or "unknown", "in") for row in kept + dropped)
+    agents.update((row["agent_version"] or "unknown", "kept") for row in kept)
+    return {
+        "in": len(kept) + len(dropped),
+        "kept": len(kept),
+        "dropped": {reason: reasons[reason] for reason in REJECTS},
+        "axis": {
+            f"{axis} ({basis})": n for (axis, basis), n in Counter((r["axis"], r["axis_basis"]) for r in kept).items()
+        },
+        "success": dict(Counter({True: "yes", False: "no", None: "unscored"}[row["success"]] for row in kept)),
+        "agents": {f"{agent} {what}": n for (agent, what), n in agents.items()},
+    }

@@ -1,0 +1,112 @@
+"""What a trajectory did, in a few numbers and two signatures, read from its messages alone.
+
+Tool results are skipped while decoding: they are the bulk of a trace, and nothing here looks at them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from tracemill.traces.trajectory import Turn
+
+THOUGHT_CHARACTERS = 8_192
+"""Thoughts are compared on their first characters only, so that one giant thought cannot stall the duplicate search."""
+
+_VARIABLE = re.compile(r"\d+(?:[.,]\d+)*|[\"'`“”‘’][^\"'`“”‘’]{0,200}[\"'`“”‘’]")
+_NOTHING = (b"", b"null", b'""')
+_SPACE = re.compile(r"\s+")
+
+
+class _Function(msgspec.Struct):
+    name: str
+    arguments: Any = None
+
+
+class _Call(msgspec.Struct):
+    function: _Function
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: msgspec.Raw = msgspec.Raw(b"null")
+    reasoning_content: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+_messages = msgspec.json.Decoder(list[_Message])
+_turns = msgspec.json.Decoder(list[Turn])
+
+
+class Measures(msgspec.Struct, frozen=True):
+    """Structure of one trajectory."""
+
+    thoughts: str
+    """All thoughts in order, white space folded, cut at THOUGHT_CHARACTERS."""
+    action_signature: str
+    """SHA-256 (hex) of the calls in order: names and arguments in canonical JSON."""
+    think_and_call_turns: int
+    """Turns that both think and call."""
+    thinking_turns: int
+    template_share: float
+    """Share of thoughts that equal the most frequent one once numbers and quoted words are blanked; 0.0 below two
+    thoughts."""
+    batched_turns: int
+    """Turns with several calls of one tool."""
+    acting_turns: int
+    ends_in_thought: bool
+    """Whether the last assistant turn neither calls a tool nor says anything."""
+
+
+def measure(messages: str | bytes) -> Measures:
+    """Return the measures of a trajectory given its `messages` as JSON text.
+
+    Raises msgspec.ValidationError or DecodeError when the text is not a list of chat messages.
+    """
+    thoughts: list[str] = []
+    calls: list[tuple[str, Any]] = []
+    both = batched = acting = 0
+    silent = False
+    for message in _messages.decode(messages):
+        if message.role != "assistant":
+            continue
+        thought = _SPACE.sub(" ", message.reasoning_content or "").strip()
+        if thought:
+            thoughts.append(thought)
+        silent = not message.tool_calls and bytes(message.content).strip() in _NOTHING
+        names = [call.function.name for call in message.tool_calls or []]
+        calls += [(call.function.name, call.function.arguments) for call in message.tool_calls or []]
+        acting += bool(names)
+        both += bool(thought and names)
+        batched += len(names) > len(set(names))
+    return Measures(
+        thoughts=" ".join(thoughts)[:THOUGHT_CHARACTERS],
+        action_signature=hashlib.sha256(msgspec.json.encode(calls, order="sorted")).hexdigest(),
+        think_and_call_turns=both,
+        thinking_turns=len(thoughts),
+        template_share=_template_share(thoughts),
+        batched_turns=batched,
+        acting_turns=acting,
+        ends_in_thought=silent,
+    )
+
+
+def _template_share(thoughts: list[str]) -> float:
+    if len(thoughts) < 2:
+        return 0.0
+    blanked = Counter(_VARIABLE.sub("_", thought[:THOUGHT_CHARACTERS]) for thought in thoughts)
+    return max(blanked.values()) / len(thoughts)
+
+
+def supported_turns(turns: str | bytes, acting: int, min_completion_tokens: int) -> int:
+    """Count the acting turns before which the proxy log shows an inference call of enough tokens.
+
+    `turns` is the JSON text of the trajectory's turns, which holds one entry for each assistant turn; turns that do
+    not act are not counted beyond `acting`.
+    """
+    enough = sum((turn.inference_tokens or 0) >= min_completion_tokens for turn in _turns.decode(turns))
+    return min(enough, acting)
