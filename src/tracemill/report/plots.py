@@ -1,0 +1,150 @@
+"""Plots as inline SVG that follow the page's light or dark colours, the same bytes for the same numbers.
+
+matplotlib draws in marker colours; each marker becomes a CSS variable of the page, so no colour is fixed in the
+picture.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, SOFT = "#010101", "#020202"
+SERIES = tuple(f"#0{number}0{number}0{number}" for number in range(3, 9))
+_VARIABLES = {INK: "var(--ink)", SOFT: "var(--soft)"} | {
+    colour: f"var(--series-{number})" for number, colour in enumerate(SERIES)
+}
+
+Interval = tuple[float, float, float]
+"""Value, low, high; all in percent."""
+
+
+def _figure(height: float, title: str) -> tuple[Figure, Axes]:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.rcParams.update({"svg.hashsalt": "tracemill", "svg.fonttype": "none", "font.size": 9})
+    figure = Figure(figsize=(7.2, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", color=INK, fontsize=10)
+    axes.tick_params(colors=SOFT, labelcolor=INK)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(SOFT)
+    return figure, axes
+
+
+def _svg(figure: Figure, label: str) -> str:
+    out = io.StringIO()
+    figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    for marker, variable in _VARIABLES.items():
+        text = re.sub(re.escape(marker), variable, text, flags=re.IGNORECASE)
+    safe = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return text.replace("<svg ", f'<svg role="img" aria-label="{safe}" ', 1)
+
+
+def plot_bars(values: Mapping[str, float], title: str, unit: str) -> str:
+    """Horizontal bars, one for each name, in the order given; values are written beside them."""
+    figure, axes = _figure(0.6 + 0.28 * max(len(values), 1), title)
+    names = list(values)
+    axes.barh(range(len(names)), [values[name] for name in names], color=SERIES[0], height=0.7)
+    axes.set_yticks(range(len(names)), [_plain(name) for name in names])
+    axes.invert_yaxis()
+    axes.set_xlabel(unit, color=SOFT)
+    for position, name in enumerate(names):
+        axes.text(values[name], position, f" {values[name]:,.6g}", va="center", color=INK, fontsize=8)
+    axes.margins(x=0.15)
+    return _svg(figure, title)
+
+
+def plot_rates(groups: Mapping[str, Mapping[str, Interval]], title: str) -> str:
+    """Rates with intervals (percent): one row for each group, one mark for each series in it."""
+    series = list(dict.fromkeys(name for group in groups.values() for name in group))
+    figure, axes = _figure(0.9 + 0.2 * len(groups) * max(len(series), 1), title)
+    for number, name in enumerate(series):
+        rows = [(place, group[name]) for place, group in enumerate(groups.values()) if name in group]
+        shift = (number - (len(series) - 1) / 2) * 0.8 / max(len(series), 1)
+        errors = [[max(v - low, 0.0) for _, (v, low, _) in rows], [max(high - v, 0.0) for _, (v, _, high) in rows]]
+        axes.errorbar(
+            [value for _, (value, _, _) in rows],
+            [place + shift for place, _ in rows],
+            xerr=errors,
+            fmt="o",
+            markersize=4,
+            linewidth=1.3,
+            color=SERIES[number % len(SERIES)],
+            label=_plain(name),
+        )
+    axes.set_yticks(range(len(groups)), [_plain(name) for name in groups])
+    axes.invert_yaxis()
+    axes.set_xlim(-1, 101)
+    axes.set_xlabel("percent, with 95% interval", color=SOFT)
+    _legend(axes, len(series))
+    return _svg(figure, title)
+
+
+def plot_lines(series: Mapping[str, Sequence[tuple[float, float]]], title: str, x: str, y: str) -> str:
+    """Lines through (x, y) points, one for each series."""
+    figure, axes = _figure(2.8, title)
+    for number, (name, points) in enumerate(series.items()):
+        axes.plot(
+            [point[0] for point in points],
+            [point[1] for point in points],
+            color=SERIES[number % len(SERIES)],
+            linewidth=1.4,
+            marker="o" if len(points) < 20 else None,
+            markersize=3,
+            label=_plain(name),
+        )
+    axes.set_xlabel(x, color=SOFT)
+    axes.set_ylabel(y, color=SOFT)
+    _legend(axes, len(series))
+    return _svg(figure, title)
+
+
+def plot_graph(edges: Sequence[tuple[str, str]], title: str) -> str:
+    """A layered picture of a directed acyclic graph, inputs at the left; `edges` are (from, to)."""
+    import networkx as nx
+
+    graph = nx.DiGraph(sorted(set(edges)))
+    for layer, nodes in enumerate(nx.topological_generations(graph)):
+        for node in nodes:
+            graph.nodes[node]["layer"] = layer
+    layout = nx.multipartite_layout(graph, subset_key="layer", align="vertical")
+    places = {node: (float(x), float(y)) for node, (x, y) in layout.items()}
+    widest = max((len(nodes) for nodes in nx.topological_generations(graph)), default=1)
+    figure, axes = _figure(max(2.5, 0.42 * widest), title)
+    for start, end in graph.edges:
+        axes.annotate(
+            "",
+            xy=places[end],
+            xytext=places[start],
+            arrowprops={"arrowstyle": "->", "color": SOFT, "linewidth": 0.6, "shrinkA": 4, "shrinkB": 8},
+        )
+    for node in graph.nodes:
+        axes.plot(*places[node], "o", color=SERIES[0], markersize=4)
+        axes.text(
+            places[node][0], places[node][1], f"{_plain(node)}\n", ha="center", va="bottom", color=INK, fontsize=6.5
+        )
+    axes.set_axis_off()
+    axes.margins(0.09, 0.12)
+    return _svg(figure, title)
+
+
+def _legend(axes: Axes, count: int) -> None:
+    if count > 1:
+        axes.legend(frameon=False, labelcolor=INK, fontsize=8)
+
+
+def _plain(text: str) -> str:
+    # a dollar sign would switch matplotlib to formula mode
+    return text.replace("$", r"\$")[:60]
