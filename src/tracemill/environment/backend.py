@@ -1,0 +1,128 @@
+"""What an episode needs of a catalogue, whichever process holds it: search, product pages, and full documents for scoring.
+
+Two things satisfy `CatalogBackend`: the embedded index (`environment.index.open_index`) and `HttpCatalog`, a client of
+SN15's search server or of `tracemill serve-catalog`, which speaks the same protocol. Arguments are those of the server's
+query string: text, where a missing argument is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from tracemill.errors import InputError
+
+DEFAULT_TIMEOUT_SECONDS = 120.0
+IDS_PER_REQUEST = 100
+
+
+class CatalogBackend(Protocol):
+    """A catalogue of products that can be searched, shown and looked up."""
+
+    def find_product(
+        self,
+        q: str | None = "",
+        page: str | None = "1",
+        shop_id: str | None = None,
+        price: str | None = None,
+        sort: str | None = None,
+        service: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return one page of at most ten products, best first: product_id, shop_id, title, price, service, sold_count."""
+
+    def view_product_information(self, product_ids: str) -> list[dict[str, Any]]:
+        """Return the pages of the products named (comma separated), in that order; unknown ids are left out."""
+
+    def get_product_raw(self, product_id: str) -> dict[str, Any] | None:
+        """Return the full document of one product, None where there is none."""
+
+    def get_products_raw(self, product_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the full documents of those products that exist, by id."""
+
+
+class HttpCatalog:
+    """Client of a search server that speaks SN15's protocol: GET /find_product, /view_product_information, /get_product_raw.
+
+    `twice_encoded` sends the query percent-encoded twice, as SN15's template agent does: the server then sees
+    `women%27s` for `women's`.
+    """
+
+    def __init__(
+        self, url: str, *, twice_encoded: bool = False, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    ) -> None:
+        import httpx
+
+        self.url = url.rstrip("/")
+        self.twice_encoded = twice_encoded
+        self._client = httpx.Client(timeout=timeout_seconds, trust_env=False)
+
+    def __enter__(self) -> HttpCatalog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def find_product(
+        self,
+        q: str | None = "",
+        page: str | None = "1",
+        shop_id: str | None = None,
+        price: str | None = None,
+        sort: str | None = None,
+        service: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return what the server answers to this search.
+
+        Raises InputError when the server cannot be reached or answers with an error or with something else than a list.
+        """
+        if q is not None and self.twice_encoded:
+            from urllib.parse import quote_plus
+
+            q = quote_plus(q)
+        return self._get(
+            "/find_product",
+            {"q": q, "page": page, "shop_id": shop_id, "price": price, "sort": sort, "service": service},
+        )
+
+    def view_product_information(self, product_ids: str) -> list[dict[str, Any]]:
+        """Return the product pages that the server shows; raises InputError as `find_product` does."""
+        return self._get("/view_product_information", {"product_ids": product_ids})
+
+    def get_product_raw(self, product_id: str) -> dict[str, Any] | None:
+        """Return one full document, None where the server has none; raises InputError as `find_product` does."""
+        return self.get_products_raw([product_id]).get(product_id)
+
+    def get_products_raw(self, product_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the full documents by id, a hundred ids a request; raises InputError as `find_product` does."""
+        wanted = [i for i in dict.fromkeys(product_ids) if "," not in i]
+        found: dict[str, dict[str, Any]] = {}
+        for start in range(0, len(wanted), IDS_PER_REQUEST):
+            batch = wanted[start : start + IDS_PER_REQUEST]
+            for product in self._get("/get_product_raw", {"product_ids": ",".join(batch)}):
+                found[str(product.get("product_id"))] = product
+        return {i: found[i] for i in wanted if i in found}
+
+    def _get(self, path: str, arguments: dict[str, str | None]) -> list[dict[str, Any]]:
+        import httpx
+
+        given = {key: value for key, value in arguments.items() if value is not None}
+        where = f"{self.url}{path}"
+        try:
+            response = self._client.get(where, params=given)
+            response.raise_for_status()
+            answer = response.json()
+        except httpx.HTTPStatusError as error:
+            raise InputError(
+                f"{where}: status {error.response.status_code}, expected 200; look at the search server's log"
+            ) from error
+        except (httpx.HTTPError, UnicodeError) as error:
+            raise InputError(f"{where}: no answer ({error}); is the search server running at this address?") from error
+        except ValueError as error:
+            raise InputError(f"{where}: the answer is no JSON ({error}); expected SN15's search server") from error
+        if not isinstance(answer, list) or not all(isinstance(product, dict) for product in answer):
+            raise InputError(f"{where}: answered {type(answer).__name__}, expected a list of objects")
+        return answer

@@ -1,0 +1,180 @@
+"""The search index of a catalogue: built once as a folder of arrays, opened by mapping them into memory.
+
+Products are numbered by id as text, which is also how ties in the ranking are broken. Building reads the catalogue once,
+spools the documents to disk and keeps one number a token in memory; the folder's bytes depend on the products alone, not
+on their order.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from tracemill.environment.analysis import term_of
+from tracemill.environment.products import SERVICES, check_product, document_text
+from tracemill.environment.ranking import encode_length
+from tracemill.environment.storage import save_array, save_texts
+from tracemill.environment.word_break import split_words
+from tracemill.errors import InputError
+
+if TYPE_CHECKING:
+    from tracemill.environment.catalog import Catalog
+
+FORMAT = "tracemill-index-1"
+META = "index.json"
+MAX_PRODUCTS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class IndexSummary:
+    """Counts of an index. `indexed` products have at least one term; lengths and postings count terms."""
+
+    format: str
+    products: int
+    indexed: int
+    terms: int
+    postings: int
+    total_length: int
+
+
+def build_index(products: Iterable[Mapping[str, Any]], out: Path) -> IndexSummary:
+    """Write the index of these products into the folder `out`, which must be empty or not exist.
+
+    Raises InputError for a row that is no product, two products with one id, or text that is no valid Unicode.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    if any(out.iterdir()):
+        raise InputError(f"{out}: not empty; an index is written into a folder of its own")
+    with tempfile.TemporaryFile(dir=out.parent) as spool:
+        collected = _Collector(spool)
+        for number, row in enumerate(products, 1):
+            collected.add(row, f"product {number}")
+        summary = collected.write(out)
+    (out / META).write_text(json.dumps(asdict(summary), indent=1) + "\n", encoding="ascii")
+    return summary
+
+
+def open_index(path: Path) -> Catalog:
+    """Open an index folder; raises InputError when it is none or of another format."""
+    from tracemill.environment.catalog import Catalog
+
+    return Catalog(path)
+
+
+class _Collector:
+    """What is kept of each product while the catalogue is read."""
+
+    def __init__(self, spool: IO[bytes]) -> None:
+        self._spool = spool
+        self._ids: list[bytes] = []
+        self._ends = array("q", [0])
+        self._terms: dict[str, int] = {}
+        self._term_of_token: dict[str, int] = {}
+        self._tokens = array("i")
+        self._token_ends = array("q", [0])
+        self._prices = array("d")
+        self._sold = array("d")
+        self._services = array("B")
+        self._shops: dict[str, int] = {}
+        self._shop_of = array("i")
+
+    def add(self, row: Mapping[str, Any], where: str) -> None:
+        product = check_product(row, where)
+        try:
+            body = orjson.dumps(product)
+        except TypeError as error:
+            raise InputError(f"{where} ({product['product_id']}): cannot be written as JSON ({error})") from error
+        if len(self._ids) == MAX_PRODUCTS:
+            raise InputError(f"{where}: more than {MAX_PRODUCTS} products in one index")
+        self._ids.append(product["product_id"].encode())
+        self._spool.write(body)
+        self._ends.append(self._ends[-1] + len(body))
+        number = self._number
+        self._tokens.extend([n for token in split_words(document_text(row)) if (n := number(token)) >= 0])
+        self._token_ends.append(len(self._tokens))
+        self._prices.append(float(product["price"]))
+        self._sold.append(float(product.get("sold_count", 0)))
+        offered = product.get("service") or ()
+        self._services.append(sum(1 << bit for bit, service in enumerate(SERVICES) if service in offered))
+        shop = product.get("shop_id")
+        self._shop_of.append(self._shops.setdefault(shop, len(self._shops)) if isinstance(shop, str) else -1)
+
+    def _number(self, token: str) -> int:
+        known = self._term_of_token.get(token)
+        if known is None:
+            term = term_of(token)
+            known = -1 if term is None else self._terms.setdefault(term, len(self._terms))
+            if len(self._term_of_token) >= 1 << 21:
+                self._term_of_token.clear()
+            self._term_of_token[token] = known
+        return known
+
+    def write(self, out: Path) -> IndexSummary:
+        order = np.array(sorted(range(len(self._ids)), key=self._ids.__getitem__), dtype=np.int64)
+        self._check_unique(order)
+        save_texts(out, "ids", (self._ids[at] for at in order))
+        save_texts(out, "documents", self._bodies(order))
+        save_array(out, "price", np.array(self._prices, dtype=np.float64)[order])
+        save_array(out, "sold_count", np.array(self._sold, dtype=np.float64)[order])
+        save_array(out, "service", np.array(self._services, dtype=np.uint8)[order])
+        shops = sorted(self._shops)
+        save_texts(out, "shops", (shop.encode() for shop in shops))
+        save_array(out, "shop", _renumbered(self._shop_of, self._shops, shops)[order])
+        return self._write_postings(out, order)
+
+    def _check_unique(self, order: npt.NDArray[np.int64]) -> None:
+        for first, second in zip(order, order[1:], strict=False):
+            if self._ids[first] == self._ids[second]:
+                raise InputError(
+                    f"products {first + 1} and {second + 1} both have the id {self._ids[first].decode()}; "
+                    "remove one of them"
+                )
+
+    def _bodies(self, order: npt.NDArray[np.int64]) -> Iterator[bytes]:
+        for at in order:
+            self._spool.seek(self._ends[at])
+            yield self._spool.read(self._ends[at + 1] - self._ends[at])
+
+    def _write_postings(self, out: Path, order: npt.NDArray[np.int64]) -> IndexSummary:
+        from scipy.sparse import csr_matrix
+
+        ends = np.array(self._token_ends, dtype=np.int64)
+        lengths = (ends[1:] - ends[:-1])[order]
+        terms = sorted(self._terms)
+        numbers = _renumbered(self._tokens, self._terms, terms)
+        shape = (len(self._ids), max(1, len(terms)))
+        counts = csr_matrix((np.ones(len(numbers), dtype=np.uint32), numbers, ends), shape=shape)
+        counts.sum_duplicates()
+        postings = counts[order].tocsc() if len(order) else counts.tocsc()
+        frequencies = postings.data
+        largest = int(frequencies.max(initial=0))
+        save_texts(out, "terms", (term.encode() for term in terms))
+        save_array(out, "posting_starts", postings.indptr.astype(np.int64))
+        save_array(out, "posting_documents", postings.indices.astype(np.int32))
+        save_array(out, "posting_frequencies", frequencies.astype(np.min_scalar_type(largest)))
+        save_array(out, "length_codes", np.array([encode_length(int(n)) for n in lengths], dtype=np.uint8))
+        return IndexSummary(
+            format=FORMAT,
+            products=len(order),
+            indexed=int(np.count_nonzero(lengths)),
+            terms=len(terms),
+            postings=len(frequencies),
+            total_length=int(lengths.sum()),
+        )
+
+
+def _renumbered(numbers: array[int], first: Mapping[str, int], names: list[str]) -> npt.NDArray[np.int32]:
+    """Return numbers given by first appearance as positions in the sorted names; -1 stays."""
+    positions = np.full(len(first) + 1, -1, dtype=np.int32)
+    for position, name in enumerate(names):
+        positions[first[name]] = position
+    return positions[np.array(numbers, dtype=np.int32)]

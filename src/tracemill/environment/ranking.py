@@ -1,0 +1,106 @@
+"""BM25 as Lucene 9.9 computes it for SN15's search server: k1 = 0.9, b = 0.4, float32, document lengths in one byte.
+
+The score of a document is the sum over query terms of `w - w / (1 + f * n)`: w is the term's inverse document frequency
+times its count in the query, f its frequency in the document, n the inverse length norm of the document's length byte.
+Each addend is float32, the sum is double and is cast at the end. Ties go to the smaller id as text, and documents are
+numbered in that order.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+K1 = np.float32(0.9)
+B = np.float32(0.4)
+
+_EXACT_LENGTHS = 24
+"""Lengths below this are their own code; above, a four-bit float of the rest (itself exact below 16)."""
+
+
+def encode_length(length: int) -> int:
+    """Return Lucene's one-byte code of a document length (SmallFloat.intToByte4): exact up to 40, then 4 bits."""
+    if length < _EXACT_LENGTHS:
+        return length
+    rest = length - _EXACT_LENGTHS
+    bits = rest.bit_length()
+    if bits < 4:
+        return _EXACT_LENGTHS + rest
+    shift = bits - 4
+    return min(255, _EXACT_LENGTHS + (((rest >> shift) & 7) | ((shift + 1) << 3)))
+
+
+@functools.cache
+def length_table() -> npt.NDArray[np.int64]:
+    """Return the document length that each of the 256 codes stands for."""
+    lengths = []
+    for code in range(256):
+        rest = code - _EXACT_LENGTHS
+        if rest < 0:
+            lengths.append(code)
+            continue
+        bits, shift = rest & 7, (rest >> 3) - 1
+        lengths.append(_EXACT_LENGTHS + (bits if shift < 0 else (bits | 8) << shift))
+    return np.array(lengths, dtype=np.int64)
+
+
+def inverse_norms(total_length: int, documents: int) -> npt.NDArray[np.float32]:
+    """Return n for each length code, from the total length and number of the documents that have a term."""
+    mean = np.float32(total_length / documents) if documents else np.float32(1)
+    lengths = length_table().astype(np.float32)
+    return (np.float32(1) / (K1 * ((np.float32(1) - B) + B * lengths / mean))).astype(np.float32)
+
+
+def term_weight(documents: int, holding: int, count: int) -> np.float32:
+    """Return w of a term that occurs in `holding` of `documents` documents and `count` times in the query."""
+    inverse_frequency = np.float32(math.log(1 + (documents - holding + 0.5) / (holding + 0.5)))
+    return np.float32(np.float32(count) * inverse_frequency)
+
+
+def tie_adjusted(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return scores in rank order as Pyserini reports them: four decimals, and ties made distinct in the sixth.
+
+    The search server ranks by the scores before this; it changes no order.
+    """
+    adjusted = np.empty(len(scores), dtype=np.float32)
+    ties = 0
+    for rank, score in enumerate(scores):
+        rounded = np.float32(np.float32(math.floor(float(score * np.float32(1e4)) + 0.5)) / np.float32(1e4))
+        if rank == 0 or adjusted[rank - 1] - rounded > np.float32(1e-4):
+            ties = 0
+        else:
+            ties += 1
+            rounded = np.float32(rounded - np.float32(np.float32(1e-6) * np.float32(ties)))
+        adjusted[rank] = rounded
+    return adjusted
+
+
+def accumulate(
+    totals: npt.NDArray[np.float64],
+    documents: npt.NDArray[np.int32],
+    frequencies: npt.NDArray[Any],
+    norms: npt.NDArray[np.float32],
+    weight: np.float32,
+) -> None:
+    """Add one term's part of the score to `totals[documents]`; `norms` is n of each of these documents."""
+    part = weight - weight / (np.float32(1) + frequencies.astype(np.float32) * norms)
+    totals[documents] += part
+
+
+def best(
+    totals: npt.NDArray[np.float64], candidates: npt.NDArray[np.int64], limit: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Return the best `limit` of the candidate documents and their scores, in rank order."""
+    scores = totals[candidates].astype(np.float32)
+    keys = (scores.view(np.uint32).astype(np.uint64) << np.uint64(32)) | (
+        np.uint64(0xFFFFFFFF) - candidates.astype(np.uint64)
+    )
+    if len(keys) > limit:
+        keys = np.partition(keys, len(keys) - limit)[len(keys) - limit :]
+    keys = np.sort(keys)[::-1]
+    found = (np.uint64(0xFFFFFFFF) - (keys & np.uint64(0xFFFFFFFF))).astype(np.int64)
+    return found, (keys >> np.uint64(32)).astype(np.uint32).view(np.float32)

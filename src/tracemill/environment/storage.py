@@ -1,0 +1,68 @@
+"""Files of an index folder: arrays and text tables that are mapped into memory when the index is opened, not read.
+
+A text table is two files, all texts end to end and where each begins. Nothing in these files depends on time or place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracemill.errors import InputError
+
+
+def save_array(folder: Path, name: str, array: npt.NDArray[Any]) -> None:
+    """Write one array to `<name>.npy`."""
+    np.save(folder / f"{name}.npy", array, allow_pickle=False)
+
+
+def open_array(folder: Path, name: str) -> npt.NDArray[Any]:
+    """Return an array mapped read-only; raises InputError when the file is missing or damaged."""
+    path = folder / f"{name}.npy"
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: no part of an index ({error}); build it again with `make` or `tracemill`") from error
+    return np.asarray(array)
+
+
+class TextTable:
+    """Byte texts by position; sorted tables are searched by bisection."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._starts = open_array(folder, f"{name}_starts")
+        self._bytes = open_array(folder, f"{name}_bytes")
+        if len(self._starts) == 0 or int(self._starts[-1]) != len(self._bytes):
+            raise InputError(f"{folder}: {name} does not fit its offsets; build the index again")
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, position: int) -> bytes:
+        return bytes(self._bytes[self._starts[position] : self._starts[position + 1]])
+
+    def position(self, text: bytes) -> int | None:
+        """Return where a text stands in a sorted table, None where it is not there."""
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self[middle] < text:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self[low] == text else None
+
+
+def save_texts(folder: Path, name: str, texts: Iterable[bytes]) -> None:
+    """Write texts in the order given, as a table that `TextTable` opens."""
+    starts = [0]
+    pieces = []
+    for text in texts:
+        pieces.append(text)
+        starts.append(starts[-1] + len(text))
+    save_array(folder, f"{name}_starts", np.array(starts, dtype=np.int64))
+    save_array(folder, f"{name}_bytes", np.frombuffer(b"".join(pieces), dtype=np.uint8))
