@@ -1,0 +1,47 @@
+"""What scripted agents say before they act: short sentences from a few patterns, tied to the words of the search."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+PATTERNS: Mapping[str, tuple[str, ...]] = {
+    "search": ("Search for {words}.", "I look for {words}.", "First find {words}."),
+    "next": ("Next I need {words}.", "Now search {words}."),
+    "same_shop": ("Same shop, now {words}.", "In this shop I need {words}."),
+    "retry": ("No match, so I try {words}.", "Nothing fits, so search {words}."),
+    "view": ("Check the details before I decide.", "I check it before I choose."),
+    "compare": ("Same title, so compare the options.", "I compare them because options differ."),
+    "recommend": ("It fits because the words match.", "This one fits, so I choose it."),
+    "recommend_all": ("Both fit, so I choose them.", "They fit because the words match."),
+    "end": ("Done.", "The task is done."),
+}
+"""Patterns by occasion; the first of each is the most frequent one."""
+
+_WEIGHTS = (6, 2, 1)
+
+SYNONYMS = (
+    ("Search for", "Let me search for"),
+    ("I look for", "My aim is to find"),
+    ("First find", "To begin, find"),
+    ("fits", "is suitable"),
+    ("fit,", "are suitable,"),
+    ("Check", "Verify"),
+    ("choose", "pick"),
+    ("Done.", "All done."),
+)
+"""Wordings that a miner exchanges to make the same thoughts look new to a judge."""
+
+
+def think(occasion: str, words: str, rng: random.Random) -> str:
+    """A thought for an occasion of PATTERNS; `words` is the search, of which the first two are named."""
+    patterns = PATTERNS[occasion]
+    pattern = rng.choices(patterns, _WEIGHTS[: len(patterns)])[0]
+    return pattern.format(words=" ".join(words.split()[:2]))
+
+
+def paraphrase_thought(thought: str) -> str:
+    """The same thought in other words."""
+    for plain, other in SYNONYMS:
+        thought = thought.replace(plain, other)
+    return thought
