@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from tracemill.corpus.axis import decide_axis
-from tracemill.corpus.gates import REJECTS, ask_gates
+from tracemill.corpus.gates import REASONS, Facts, ask_gates
 from tracemill.corpus.measures import measure, supported_turns
 from tracemill.corpus.params import AxisParams, GateParams
 from tracemill.leakage.nodes import problem_key
@@ -75,7 +75,7 @@ def filter_snapshot(
     dropped_rows: list[dict[str, Any]] = []
     for row in _rows(trajectories):
         measures = measure(row["messages"])
-        reject = ask_gates(row, measures, len(row["messages"]), gates)
+        reject = ask_gates(Facts(row, measures, len(row["messages"])), gates)
         if reject is not None:
             where = {name: row[name] for name in (*PROVENANCE, "problem_id")}
             dropped_rows.append({**where, "gate": reject.gate, "reason": reject.reason, "detail": reject.detail})
@@ -126,7 +126,7 @@ def summarise(kept: list[dict[str, Any]], dropped: list[dict[str, Any]]) -> dict
     return {
         "in": len(kept) + len(dropped),
         "kept": len(kept),
-        "dropped": {reason: reasons[reason] for reason in REJECTS},
+        "dropped": {reason: reasons[reason] for reason in REASONS},
         "axis": {
             f"{axis} ({basis})": n for (axis, basis), n in Counter((r["axis"], r["axis_basis"]) for r in kept).items()
         },

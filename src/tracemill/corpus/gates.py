@@ -1,13 +1,13 @@
 """The row gates: a judged reasoning quality, and the five hard rejects of the format.
 
-A gate answers None to keep a row, or the reason why it is dropped. Order and rejects are the paper's: reasoning
-coefficient; then a call without a result, not exactly one recommendation, recommendation arguments that cannot be
-read, a row over the token budget, and a thought that ends without an act.
+A check answers None to keep a row, or in words why it is dropped. Order and rejects are the paper's: reasoning
+coefficient; then a call without a result, a thought that ends without an act, not exactly one recommendation,
+recommendation arguments that cannot be read, a row over the token budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -15,62 +15,95 @@ import msgspec
 from tracemill.corpus.measures import Measures
 from tracemill.corpus.params import GateParams
 
-REASONING_GATE = "reasoning"
-FORMAT_GATE = "format"
-REJECTS = {
-    "low_reasoning": REASONING_GATE,
-    "unjudged": REASONING_GATE,
-    "status": FORMAT_GATE,
-    "unpaired_call": FORMAT_GATE,
-    "recommend_count": FORMAT_GATE,
-    "unparsable_recommendation": FORMAT_GATE,
-    "over_budget": FORMAT_GATE,
-    "think_then_stop": FORMAT_GATE,
-}
-"""Every reason of this module, in the order of asking, and the gate that gives it."""
+
+class Facts(msgspec.Struct, frozen=True):
+    """What the checks look at: a row of the trajectory table, its measures, and the length of its messages in bytes."""
+
+    row: Mapping[str, Any]
+    measures: Measures
+    message_bytes: int
 
 
 class Reject(msgspec.Struct, frozen=True):
     """Why a row is dropped."""
 
+    gate: str
     reason: str
     detail: str
 
-    @property
-    def gate(self) -> str:
-        """The gate that dropped the row."""
-        return REJECTS[self.reason]
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
-def ask_gates(row: Mapping[str, Any], measures: Measures, message_bytes: int, params: GateParams) -> Reject | None:
-    """Ask the gates in order about one row of the trajectory table; `message_bytes` is the length of its messages as
-    text."""
-    return _ask_reasoning(row, params) or _ask_format(row, measures, message_bytes, params)
+Check = Callable[[Facts, GateParams], str | None]
 
 
-def _ask_reasoning(row: Mapping[str, Any], params: GateParams) -> Reject | None:
-    coefficient = row["reasoning_coefficient"]
-    if coefficient is None:
-        return Reject("unjudged", "no judge has rated this row") if params.unjudged == "drop" else None
-    if coefficient < params.min_reasoning_coefficient:
-        return Reject("low_reasoning", f"coefficient {coefficient:.4f} is below {params.min_reasoning_coefficient}")
+def _unjudged(facts: Facts, params: GateParams) -> str | None:
+    if facts.row["reasoning_coefficient"] is None and params.unjudged == "drop":
+        return "no judge has rated this row"
     return None
 
 
-def _ask_format(row: Mapping[str, Any], measures: Measures, message_bytes: int, params: GateParams) -> Reject | None:
-    if row["status"] != "SUCCESS":
-        return Reject("status", f"the sandbox ended with {row['status']}")
-    if row["unpaired"] is not None:
-        return Reject("unpaired_call", row["unpaired"])
-    if row["recommend_count"] == 0 and measures.ends_in_thought:
-        return Reject("think_then_stop", "the last turn thinks, and neither calls a tool nor answers")
-    if row["recommend_count"] != 1:
-        return Reject("recommend_count", f"{row['recommend_count']} recommendations, expected exactly one")
-    if row["unparsable"] is not None:
-        return Reject("unparsable_recommendation", row["unparsable"])
-    if not row["terminated"]:
-        return Reject("think_then_stop", "recommends but never terminates")
-    tokens = message_bytes / params.bytes_per_token
-    if tokens > params.token_budget:
-        return Reject("over_budget", f"about {tokens:.0f} tokens, budget {params.token_budget}")
+def _low_reasoning(facts: Facts, params: GateParams) -> str | None:
+    coefficient = facts.row["reasoning_coefficient"]
+    if coefficient is not None and coefficient < params.min_reasoning_coefficient:
+        return f"coefficient {coefficient:.4f} is below {params.min_reasoning_coefficient}"
     return None
+
+
+def _status(facts: Facts, params: GateParams) -> str | None:
+    status = facts.row["status"]
+    return None if status == "SUCCESS" else f"the sandbox ended with {status}"
+
+
+def _unpaired_call(facts: Facts, params: GateParams) -> str | None:
+    return _text(facts.row["unpaired"])
+
+
+def _think_then_stop(facts: Facts, params: GateParams) -> str | None:
+    if facts.row["recommend_count"] == 0 and facts.measures.ends_in_thought:
+        return "the last turn thinks, and neither calls a tool nor answers"
+    if facts.row["recommend_count"] == 1 and not facts.row["terminated"]:
+        return "recommends but never terminates"
+    return None
+
+
+def _recommend_count(facts: Facts, params: GateParams) -> str | None:
+    count = facts.row["recommend_count"]
+    return None if count == 1 else f"{count} recommendations, expected exactly one"
+
+
+def _unparsable_recommendation(facts: Facts, params: GateParams) -> str | None:
+    return _text(facts.row["unparsable"])
+
+
+def _over_budget(facts: Facts, params: GateParams) -> str | None:
+    tokens = facts.message_bytes / params.bytes_per_token
+    return f"about {tokens:.0f} tokens, budget {params.token_budget}" if tokens > params.token_budget else None
+
+
+CHECKS: tuple[tuple[str, str, Check], ...] = (
+    ("reasoning", "unjudged", _unjudged),
+    ("reasoning", "low_reasoning", _low_reasoning),
+    ("format", "status", _status),
+    ("format", "unpaired_call", _unpaired_call),
+    ("format", "think_then_stop", _think_then_stop),
+    ("format", "recommend_count", _recommend_count),
+    ("format", "unparsable_recommendation", _unparsable_recommendation),
+    ("format", "over_budget", _over_budget),
+)
+"""(gate, reason, check) in the order of asking."""
+REASONS = tuple(reason for _, reason, _ in CHECKS)
+
+
+def ask_gates(facts: Facts, params: GateParams) -> Reject | None:
+    """Return the first gate's objection to a row, None to keep it."""
+    return next((reject for reject in ask_all(facts, params) if reject is not None), None)
+
+
+def ask_all(facts: Facts, params: GateParams) -> Iterator[Reject | None]:
+    """Yield the answer of every check in turn, as `tracemill explain` shows them."""
+    for gate, reason, check in CHECKS:
+        detail = check(facts, params)
+        yield None if detail is None else Reject(gate, reason, detail)

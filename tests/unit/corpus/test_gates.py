@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tracemill.corpus.axis import decide_axis
-from tracemill.corpus.gates import REJECTS, ask_gates
+from tracemill.corpus.gates import REASONS, Facts, ask_gates
 from tracemill.corpus.measures import measure, supported_turns
 from tracemill.corpus.params import AxisParams, GateParams
 
@@ -55,13 +55,13 @@ THINKING = text(assistant("I search.", "", call("find_product", q="red mug")), a
     ],
 )
 def test_gates_keep_or_name_the_reason(change, messages, reason):
-    reject = ask_gates({**GOOD, **change}, measure(messages), len(messages), GATES)
+    reject = ask_gates(Facts({**GOOD, **change}, measure(messages), len(messages)), GATES)
 
     assert (reject.reason if reject else None) == reason
 
 
 def test_a_row_over_the_token_budget_is_dropped_with_its_estimate():
-    reject = ask_gates(GOOD, measure(ACTING), 2002, GATES)
+    reject = ask_gates(Facts(GOOD, measure(ACTING), 2002), GATES)
 
     assert (reject.reason, reject.detail, reject.gate) == ("over_budget", "about 1001 tokens, budget 1000", "format")
 
@@ -69,14 +69,14 @@ def test_a_row_over_the_token_budget_is_dropped_with_its_estimate():
 def test_an_unjudged_row_is_its_own_state_and_can_be_dropped():
     strict = GATES.model_copy(update={"unjudged": "drop"})
 
-    assert ask_gates({**GOOD, "reasoning_coefficient": None}, measure(ACTING), 10, strict).reason == "unjudged"
+    assert ask_gates(Facts({**GOOD, "reasoning_coefficient": None}, measure(ACTING), 10), strict).reason == "unjudged"
 
 
 def test_the_reasoning_gate_is_asked_before_the_format_gate():
-    reject = ask_gates({**GOOD, "reasoning_coefficient": 0.3, "unpaired": "x"}, measure(ACTING), 10, GATES)
+    reject = ask_gates(Facts({**GOOD, "reasoning_coefficient": 0.3, "unpaired": "x"}, measure(ACTING), 10), GATES)
 
     assert reject.reason == "low_reasoning"
-    assert list(REJECTS)[0] == "low_reasoning"
+    assert REASONS[1] == "low_reasoning"
 
 
 TWO_TURNS = text(
