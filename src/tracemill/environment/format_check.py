@@ -111,7 +111,7 @@ def _reject(message: dict[str, Any]) -> NoReturn:
     from pydantic import create_model
 
     texts: dict[str, Any] = dict.fromkeys(_TEXT_FIELDS, (str, ""))
-    lists: dict[str, Any] = dict.fromkeys(_LIST_FIELDS, (list[dict[str, Any]], []))
+    lists: dict[str, Any] = dict.fromkeys(_LIST_FIELDS, (list[dict[Any, Any]], []))
     fields = {name: {**texts, **lists}[name] for name in ("user", "think", "tool_call", "obs", "response")}
     create_model("Message", **fields)(**message)
     raise TypeError("a message of the wrong types passed the arena's model")

@@ -15,15 +15,12 @@ compare the n-th id with the n-th wanted product. What the values mean:
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from tracemill.environment.format_check import format_score, length_score
 from tracemill.environment.problem import CATEGORIES, Problem
 from tracemill.environment.rules import FIELDS, is_gold, rule_score
 from tracemill.environment.titles import Titles, Vector
-
-if TYPE_CHECKING:
-    from tracemill.environment.backend import CatalogBackend
 
 SCORER_VERSION = "sn15-a6b1cf3"
 COEFFICIENT_FLOOR = 0.3
@@ -32,8 +29,16 @@ FULL_CREDIT_QUALITY = 0.8
 Score = dict[str, float]
 
 
+class ProductLookup(Protocol):
+    """What scoring needs of a catalogue."""
+
+    def get_product_raw(self, product_id: str) -> dict[str, Any] | None:
+        """Return the full document of one product, None where there is none."""
+        ...
+
+
 def score_dialogue(
-    problem: Problem, dialogue: list[dict[str, Any]], catalog: CatalogBackend, titles: Titles | None = None
+    problem: Problem, dialogue: list[dict[str, Any]], catalog: ProductLookup, titles: Titles | None = None
 ) -> Score | None:
     """Return production's score of a dialogue; None where the problem has no reward.
 
@@ -136,7 +141,7 @@ def discounted(total: Any, voucher: Any) -> Any:
 
 
 def _add_slots(
-    score: Score, ids: list[str], rewards: Any, catalog: CatalogBackend, titles: Titles | None
+    score: Score, ids: list[str], rewards: Any, catalog: ProductLookup, titles: Titles | None
 ) -> list[dict[str, Any]]:
     """Score each wanted product against the id in its slot; returns the products that are hits, in slot order."""
     products = [catalog.get_product_raw(ids[slot]) if slot < len(ids) else None for slot, _ in enumerate(rewards)]
