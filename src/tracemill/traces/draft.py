@@ -1,0 +1,59 @@
+"""What every reader hands over: the parts of an episode under their source's conventions, not yet messages.
+
+The four raw formats differ in where they put things; a draft has one place for each. Nothing is made safe or measured
+here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class ProxyCall(msgspec.Struct, gc=False):
+    """One request that the validator's proxy saw."""
+
+    tool: bool
+    """Whether it ran a tool (a search-server request); otherwise it is an inference request."""
+    search: bool
+    tokens: int
+    """Completion tokens of a successful inference request, else 0."""
+
+
+class DraftCall(msgspec.Struct):
+    """A tool call with its result; `result` is JSON text as written (bytes), None where the source holds none."""
+
+    name: str
+    arguments: Any
+    result: bytes | None
+
+
+class DraftTurn(msgspec.Struct):
+    """One assistant turn."""
+
+    think: str | None
+    content: str
+    calls: list[DraftCall]
+    timestamp: Any = None
+    proxy: list[ProxyCall] | None = None
+
+
+class Draft(msgspec.Struct, kw_only=True):
+    """One episode as read."""
+
+    problem_id: str | None = None
+    category: str | None = None
+    query: str | None = None
+    reward: dict[str, Any] | list[dict[str, Any]] | None = None
+    voucher: dict[str, Any] | None = None
+    turns: list[DraftTurn]
+    tools: list[dict[str, Any]] | None = None
+    miner: str | None = None
+    agent_version: str | None = None
+    validator: str | None = None
+    scorer_version: str | None = None
+    status: str = "SUCCESS"
+    arena_score: dict[str, Any] | None = None
+    reasoning_score: float | None = None
+    judge_model: str | None = None

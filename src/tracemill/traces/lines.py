@@ -1,0 +1,70 @@
+"""The lines of a snapshot with their place and what the scan saw, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tracemill.errors import InputError
+from tracemill.traces.jsontext import MAX_DEPTH
+from tracemill.traces.scan import BLANK, Scanner
+from tracemill.traces.streams import read_blocks
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    """One line that is not blank."""
+
+    number: int
+    """From 1."""
+    byte: int
+    """Offset in the decompressed file."""
+    flags: int
+    """What the scan saw."""
+    raw: bytes
+    """Without its line end."""
+    ended: bool
+    """Whether a line end followed; only the last line of a file can lack it."""
+
+
+def read_lines(path: Path, max_inflation: float, max_line_bytes: int) -> Iterator[Line]:
+    """Yield the lines of a file that hold more than blanks; InputError for a line over the limit and a damaged file."""
+    scanner = Scanner(MAX_DEPTH)
+    number, offset, rest = 0, 0, b""
+    for block in read_blocks(path, max_inflation):
+        if number == 0 and offset == 0 and not rest and block.startswith(_BOM):
+            block, offset = block[3:], 3
+        if rest and b"\n" not in block:
+            rest += block
+            _check_length(path, number + 1, len(rest), max_line_bytes)
+            continue
+        data = rest + block
+        begin = 0
+        while found := scanner.lines(data, begin):
+            for end, flags in found:
+                number += 1
+                _check_length(path, number, end - begin, max_line_bytes)
+                if not flags & BLANK:
+                    yield Line(number, offset + begin, flags, _without_return(data[begin:end]), True)
+                begin = end + 1
+        rest = data[begin:]
+        offset += begin
+        _check_length(path, number + 1, len(rest), max_line_bytes)
+    if rest:
+        ((_, flags),) = scanner.lines(rest + b"\n")
+        if not flags & BLANK:
+            yield Line(number + 1, offset, flags, _without_return(rest), False)
+
+
+def _without_return(raw: bytes) -> bytes:
+    return raw[:-1] if raw.endswith(b"\r") else raw
+
+
+def _check_length(path: Path, number: int, found: int, limit: int) -> None:
+    if found > limit:
+        raise InputError(
+            f"{path}:{number}: a line of more than {limit} bytes; raise traces.normalise.max_line_megabytes if it "
+            "is genuine"
+        )

@@ -1,0 +1,137 @@
+"""From a draft to chat messages: ids by position, arguments in one form, reasoning in one place, nothing a control
+token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from tracemill.environment.control_tokens import neutralise, neutralise_value
+from tracemill.environment.tools import TOOLS
+from tracemill.traces.draft import Draft, DraftCall, DraftTurn
+from tracemill.traces.jsontext import canonical_text, parse_arguments, sorted_keys
+from tracemill.traces.rejects import BAD_SHAPE, Rejected
+
+_encode = msgspec.json.encode
+
+
+class Call(msgspec.Struct, gc=False):
+    """A call as the measures read it."""
+
+    step: int
+    name: str
+    arguments: dict[str, Any]
+    result: str | None
+
+
+class Chat(msgspec.Struct, kw_only=True):
+    """The messages of an episode with what the measures need."""
+
+    messages: list[dict[str, Any]]
+    calls: list[Call]
+    unpaired: str | None
+    sorted_arguments: bool
+
+
+def build_chat(draft: Draft, query: str, tools: list[dict[str, Any]], odd: bool) -> Chat:
+    """Return the messages of a draft; `query` is the user's message, already safe. Rejected for a call that cannot be
+    read.
+    """
+    optional = _optional_tools(tools)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": query}]
+    chat = Chat(messages=messages, calls=[], unpaired=None, sorted_arguments=True)
+    for position, turn in enumerate(draft.turns):
+        _add_turn(chat, position, turn, optional, odd)
+    return chat
+
+
+def _add_turn(chat: Chat, position: int, turn: DraftTurn, optional: frozenset[str], odd: bool) -> None:
+    message: dict[str, Any] = {"role": "assistant", "content": neutralise(turn.content)}
+    if turn.think is not None:
+        message["reasoning_content"] = neutralise(turn.think)
+    chat.messages.append(message)
+    if not turn.calls:
+        return
+    calls, answers = [], []
+    for number, source in enumerate(turn.calls):
+        call = _read_call(source, position, number, optional, odd)
+        if chat.sorted_arguments and sorted_keys(call.arguments) is not call.arguments:
+            chat.sorted_arguments = False
+        identity = f"call_{len(chat.calls)}"
+        chat.calls.append(call)
+        calls.append({"id": identity, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
+        if call.result is not None:
+            answers.append({"role": "tool", "tool_call_id": identity, "name": call.name, "content": call.result})
+        elif chat.unpaired is None:
+            chat.unpaired = f"step {position + 1}, call {number + 1}: {call.name}"
+    message["tool_calls"] = calls
+    chat.messages.extend(answers)
+
+
+def _read_call(source: DraftCall, position: int, number: int, optional: frozenset[str], odd: bool) -> Call:
+    name = neutralise(source.name)
+    where = f"step {position + 1}, call {number + 1}"
+    if not name.strip():
+        raise Rejected(BAD_SHAPE, f"{where}: the tool has no name")
+    arguments = parse_arguments(source.arguments, name in optional, f"{where}: {name}")
+    return Call(position, name, arguments, None if source.result is None else canonical_text(source.result, odd))
+
+
+def _optional_tools(tools: list[dict[str, Any]]) -> frozenset[str]:
+    """Tools that may be called without arguments: `terminate`, and those whose definition lists no required argument."""
+    if tools is TOOLS:
+        return _DEFAULT_OPTIONAL
+    return _DEFAULT_OPTIONAL | {
+        tool["function"]["name"] for tool in tools if not _required(tool["function"].get("parameters"))
+    }
+
+
+_DEFAULT_OPTIONAL = frozenset({"terminate"})
+
+
+def _required(parameters: Any) -> bool:
+    return bool(isinstance(parameters, dict) and parameters.get("required"))
+
+
+def nested_tools(tools: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    """Tool definitions in the nested form, control strings broken; the environment's own where the source holds none.
+
+    Flat definitions ({type, name, description, parameters}) are wrapped; the keys of a function come out in one order.
+    """
+    if not tools:
+        return TOOLS
+    return [_nested(tool) for tool in tools]
+
+
+def _nested(tool: dict[str, Any]) -> dict[str, Any]:
+    function = tool.get("function")
+    if function is None:
+        function = {key: value for key, value in tool.items() if key != "type"}
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        raise Rejected(BAD_SHAPE, "a tool definition without a name")
+    first = {key: function[key] for key in ("name", "description", "parameters") if key in function}
+    safe: dict[str, Any] = neutralise_value({**first, **function})
+    return {"type": "function", "function": safe}
+
+
+def content_id(query: str, tools_text: bytes, messages_text: bytes, chat: Chat) -> str:
+    """SHA-256 (hex) over query, tools and messages with the keys of all arguments in order."""
+    if not chat.sorted_arguments:
+        messages_text = _encode([_with_sorted_arguments(message) for message in chat.messages])
+    whole = hashlib.sha256(b"%d\n" % len(query.encode()))
+    for part in (query.encode(), tools_text, messages_text):
+        whole.update(part)
+    return whole.hexdigest()
+
+
+def _with_sorted_arguments(message: dict[str, Any]) -> dict[str, Any]:
+    if "tool_calls" not in message:
+        return message
+    calls = [
+        {**call, "function": {**call["function"], "arguments": sorted_keys(call["function"]["arguments"])}}
+        for call in message["tool_calls"]
+    ]
+    return {**message, "tool_calls": calls}

@@ -1,0 +1,117 @@
+"""The problems that a snapshot speaks of, rejected and failed episodes' included: all of them are nodes of the leak graph."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from tracemill.environment.control_tokens import neutralise
+from tracemill.environment.problem import CATEGORIES
+
+
+class SeenProblem(msgspec.Struct):
+    """One row of problems.parquet."""
+
+    problem_id: str
+    category: str | None
+    query: str | None
+    """None where the only episodes seen carry no query (the sandbox failed before the first step)."""
+    reward: dict[str, Any] | list[Any] | None
+    voucher: dict[str, Any] | None
+    first_line: int
+    lines: int = 0
+    kept: int = 0
+
+
+class ProblemTable:
+    """Distinct problems in the order in which they were first seen."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str | None, bytes], SeenProblem] = {}
+
+    def add(
+        self,
+        problem_id: str,
+        query: str | None,
+        *,
+        category: str | None = None,
+        reward: Any = None,
+        voucher: Any = None,
+        line: int,
+        kept: bool,
+    ) -> None:
+        """Count one line that speaks of this problem."""
+        spec = b"" if reward is None and voucher is None else msgspec.json.encode([reward, voucher], order="sorted")
+        key = (problem_id, query, spec)
+        found = self._seen.get(key)
+        if found is None:
+            found = self._seen[key] = SeenProblem(problem_id, category, query, reward, voucher, line)
+        found.lines += 1
+        found.kept += kept
+
+    def rows(self) -> list[SeenProblem]:
+        """All problems; one without a query is left out where the same id was seen with one."""
+        named = {problem.problem_id for problem in self._seen.values() if problem.query is not None}
+        return [p for p in self._seen.values() if p.query is not None or p.problem_id not in named]
+
+
+def derived_id(query: str) -> str:
+    """The id of a problem whose source gives none: equal queries have equal ids."""
+    return "query-" + hashlib.sha256(query.encode()).hexdigest()[:16]
+
+
+def find_problem(raw: bytes) -> dict[str, Any] | None:
+    """What a rejected line says of its problem (problem_id, query, category, reward, voucher), None where it says nothing.
+
+    Only values of the right type are taken, wherever one of the formats keeps them; the line may be anything.
+    """
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    steps = value if isinstance(value, list) else value.get("dialogue") if isinstance(value, dict) else None
+    row = value if isinstance(value, dict) else {}
+    nested = row.get("problem")
+    spec = {**row, **nested} if isinstance(nested, dict) else row
+    query = _text(spec.get("query")) or _query_of_steps(steps) or _query_of_messages(row.get("messages"))
+    problem_id = _text(row.get("problem_id")) or _of_steps(steps, "problem_id")
+    if query is None and problem_id is None:
+        return None
+    reward, voucher, category = spec.get("reward"), spec.get("voucher"), _text(spec.get("category"))
+    return {
+        "problem_id": neutralise(problem_id) if problem_id else derived_id(neutralise(query or "")),
+        "query": neutralise(query) if query else None,
+        "category": category.lower() if category and category.lower() in CATEGORIES else None,
+        "reward": reward if isinstance(reward, dict) or _objects(reward) else None,
+        "voucher": voucher if isinstance(voucher, dict) else None,
+    }
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() and "\0" not in value else None
+
+
+def _objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+
+
+def _of_steps(steps: Any, key: str) -> str | None:
+    for step in steps if isinstance(steps, list) else ():
+        extra = step.get("extra_info") if isinstance(step, dict) else None
+        found = _text(extra.get(key)) if isinstance(extra, dict) else None
+        if found is not None:
+            return found
+    return None
+
+
+def _query_of_steps(steps: Any) -> str | None:
+    return _of_steps(steps, "query")
+
+
+def _query_of_messages(messages: Any) -> str | None:
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and message.get("role") == "user":
+            return _text(message.get("content"))
+    return None

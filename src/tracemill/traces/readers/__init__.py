@@ -1,0 +1,1 @@
+"""One module for each raw format; `sniff` tells which one reads a line."""

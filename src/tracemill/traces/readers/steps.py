@@ -1,0 +1,140 @@
+"""The steps of SN15 and ShoppingBench, which envelopes and bare dialogues share.
+
+`completion.message` is what the arena scores, so it is what is read; `completion.content` repeats it as tagged text and is
+passed over. Where the message holds no `think`, the provider's own `reasoning_content` is the thought, its tags removed, as
+the arena's agents do it. Results stand in `tool_call[].result`, or in `obs` in the order of the calls.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from tracemill.traces.draft import DraftCall, DraftTurn, ProxyCall
+from tracemill.traces.rejects import BAD_SHAPE, Rejected
+
+_NULL = b"null"
+
+
+class SourceCall(msgspec.Struct, gc=False):
+    """One entry of `tool_call`."""
+
+    name: str
+    parameters: dict[str, Any] | str | None
+    result: Raw | UnsetType = UNSET
+
+
+class SourceObservation(msgspec.Struct, gc=False):
+    """One entry of `obs`."""
+
+    tool_call_id: str | None = None
+    results: Raw | UnsetType = UNSET
+
+
+class SourceMessage(msgspec.Struct, gc=False):
+    """`completion.message`."""
+
+    think: str | None = None
+    tool_call: list[SourceCall] | None = None
+    obs: list[SourceObservation] | None = None
+    response: str | None = None
+
+
+class SourceCompletion(msgspec.Struct, gc=False):
+    """`completion`."""
+
+    message: SourceMessage
+    reasoning_content: str | None = None
+
+
+class SourceProxyCall(msgspec.Struct, gc=False):
+    """One entry of `extra_info.proxy_calls`."""
+
+    path: str | None = None
+    status_code: int | None = None
+    response: Raw | UnsetType = UNSET
+
+
+class SourceExtra(msgspec.Struct, gc=False):
+    """`extra_info`."""
+
+    query: str | None = None
+    timestamp: Any = None
+    problem_id: str | None = None
+    proxy_calls: list[SourceProxyCall] | None = None
+
+
+class SourceStep(msgspec.Struct, gc=False):
+    """One step of a dialogue."""
+
+    completion: SourceCompletion
+    extra_info: SourceExtra | None = None
+
+
+class _Usage(msgspec.Struct, gc=False):
+    completion_tokens: int | None = None
+
+
+class _Response(msgspec.Struct, gc=False):
+    usage: _Usage | None = None
+
+
+_decode_response = msgspec.json.Decoder(_Response | None).decode
+
+
+def read_turns(steps: list[SourceStep]) -> list[DraftTurn]:
+    """The turns of a dialogue, in order; Rejected where results cannot belong to the calls."""
+    return [_turn(position, step) for position, step in enumerate(steps, 1)]
+
+
+def read_query(steps: list[SourceStep]) -> str | None:
+    """The query that the steps carry; Rejected when two steps carry different ones."""
+    found = {step.extra_info.query for step in steps if step.extra_info and step.extra_info.query is not None}
+    if len(found) > 1:
+        raise Rejected(BAD_SHAPE, f"the steps carry {len(found)} different queries, expected one")
+    return found.pop() if found else None
+
+
+def _turn(position: int, step: SourceStep) -> DraftTurn:
+    message, extra = step.completion.message, step.extra_info
+    think = message.think
+    if think is None and step.completion.reasoning_content:
+        think = step.completion.reasoning_content.replace("<think>", "").replace("</think>", "").strip()
+    calls = [
+        DraftCall(call.name, call.parameters, None if call.result is UNSET else _present(call.result))
+        for call in message.tool_call or ()
+    ]
+    if message.obs:
+        _pair(position, calls, message.obs)
+    proxy = None
+    if extra is not None and extra.proxy_calls is not None:
+        proxy = [_proxy_call(call) for call in extra.proxy_calls]
+    return DraftTurn(think, message.response or "", calls, extra.timestamp if extra else None, proxy)
+
+
+def _present(result: Any) -> bytes | None:
+    raw = bytes(result)
+    return None if raw == _NULL else raw
+
+
+def _pair(position: int, calls: list[DraftCall], observations: list[SourceObservation]) -> None:
+    """Give each observation to the call at its place; ids cannot tell repeated calls apart, so they are not asked."""
+    if len(observations) > len(calls):
+        raise Rejected(BAD_SHAPE, f"step {position}: {len(observations)} observations for {len(calls)} calls")
+    for call, observation in zip(calls, observations, strict=False):
+        if call.result is None and observation.results is not UNSET:
+            call.result = _present(observation.results)
+
+
+def _proxy_call(call: SourceProxyCall) -> ProxyCall:
+    path = call.path or ""
+    if "/search/" in path:
+        return ProxyCall(True, path.endswith("find_product"), 0)
+    succeeded = call.status_code is not None and 200 <= call.status_code < 300
+    if "/inference/" not in path or not succeeded or call.response is UNSET:
+        return ProxyCall(False, False, 0)
+    response = _decode_response(call.response)
+    usage = response.usage if response else None
+    return ProxyCall(False, False, (usage.completion_tokens or 0) if usage else 0)
