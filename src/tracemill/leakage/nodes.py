@@ -1,7 +1,7 @@
 """Nodes of the leak graph: problems that ask for the same thing in the same words, wherever they came from.
 
-A node is a distinct normalised query with its gold product ids. Snapshots, files and lines leave no trace in it, so a renamed,
-reordered or repeated snapshot gives the same nodes.
+A node is a distinct normalised query with its gold product ids. Snapshots, files and lines leave no trace in it, so a
+renamed, reordered or repeated snapshot gives the same nodes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From a request in someone's words to the set of its content tokens.
 
-Two requests are compared by these sets alone, so everything that a rephrasing changes without changing what is wanted goes:
-Unicode forms and invisible characters, case, the voucher's terms, currency, list markers and punctuation, number forms, a few
-phrases of the domain, word order, repetition, stop words and the plural s.
+Two requests are compared by these sets alone, so everything that a rephrasing changes without changing what is wanted
+goes: Unicode forms and invisible characters, case, the voucher's terms, currency, list markers and punctuation,
+number forms, a few phrases of the domain, word order, repetition, stop words and the plural s.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from tracemill.leakage.vocabulary import PHRASES, STOP_WORDS, SYNONYMS, UNITS, V
 NORMALISER_VERSION = 1
 """Part of the split's version: raised whenever a rule here or a word in the vocabulary changes a token set."""
 
-_QUOTES = str.maketrans({c: "'" for c in "`´‘’‚‛ʼ′＇"} | {c: '"' for c in "“”„‟″«»"} | {c: "-" for c in "‐‑‒–—―−﹣－"} | {"⁄": "/", "∕": "/"})
+_QUOTES = str.maketrans(
+    dict.fromkeys("`´‘’‚‛ʼ′＇", "'")
+    | dict.fromkeys("“”„‟″«»", '"')
+    | dict.fromkeys("‐‑‒–—―−﹣－", "-")
+    | {"⁄": "/", "∕": "/"}
+)
 _MARKS = re.compile(r"[\u0300-\u036f]")
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
@@ -23,13 +28,16 @@ _INCH = re.compile(r"(?<=\d)\s*(?:''|\")")
 _THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?!\d|,\d)")
 _SPACED_THOUSANDS = re.compile(r"(?<=\d)[\u00a0\u202f\u2009](?=\d{3}(?!\d))")
 _CURRENCY = re.compile(r"(?<!\w)(?:php|₱|\$|rs\.?)\s?(?=\d)")
-_PESO = re.compile(r"\b(above|over|under|below|between|and|to|than|from|exceeds?|least|most|only|is|costs?)( |-)p(?=\d)")
+_PESO = re.compile(
+    r"\b(above|over|under|below|between|and|to|than|from|exceeds?|least|most|only|is|costs?)( |-)p(?=\d)"
+)
 _BY = re.compile(r"(?<=\d)([a-z]{0,2})\s?[x×*]\s?(?=\d)")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]{2,}")
 _ENDED = re.compile(r"(?<=[.!?;])\s+|[\n\r\u2028\u2029]+")
 _LIST_MARKER = re.compile(
-    r"(?:(?<=\s)|^)\(\s*(?:\d{1,2}|[a-h]|i{1,3}|iv|vi?)\s*\)"  # (1) and (a), anywhere
-    r"|(?:^|(?<=[\n:;,.?!]))[^\S\n]*(?:(?:\d{1,2}|[a-h])[.)]|#\d{1,2}:?|[-*•·])(?=\s)",  # 1. 1) a) - * where an item may begin
+    # (1) and (a) anywhere; 1. 1) a) - * where an item may begin
+    r"(?:(?<=\s)|^)\(\s*(?:\d{1,2}|[a-h]|i{1,3}|iv|vi?)\s*\)"
+    r"|(?:^|(?<=[\n:;,.?!]))[^\S\n]*(?:(?:\d{1,2}|[a-h])[.)]|#\d{1,2}:?|[-*•·])(?=\s)",
     re.MULTILINE,
 )
 _ANGLE = re.compile(r"</?\w[^<>]{0,40}>")
@@ -42,7 +50,8 @@ _NUMBER = re.compile(r"\d+\.\d+|\d+")
 
 
 def clean(text: str) -> str:
-    """Return `text` in one Unicode form: NFKC, casefolded, no invisible characters, plain quotes and dashes, single spaces.
+    """Return `text` in one Unicode form: NFKC, casefolded, no invisible characters, plain quotes and dashes, single
+    spaces.
 
     Line ends stay, since they end sentences.
     """
@@ -76,7 +85,8 @@ def content_tokens(query: str) -> tuple[str, ...]:
 
 
 def is_voucher_sentence(sentence: str) -> bool:
-    """Whether a cleaned sentence is nothing but numbers, stop words and voucher vocabulary, and does speak of money terms."""
+    """Whether a cleaned sentence is nothing but numbers, stop words and voucher vocabulary, and does speak of money
+    terms."""
     words = _TOKENS.findall(_APOSTROPHE.sub("", sentence))
     if not any(word in VOUCHER_CUES for word in words):
         return False
@@ -84,7 +94,8 @@ def is_voucher_sentence(sentence: str) -> bool:
 
 
 def differ_only_in_numbers(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
-    """Whether two different token sets become equal once every token with a digit is set aside (`under 10`, `under 100`)."""
+    """Whether two different token sets become equal once every token with a digit is set aside (`under 10`, `under
+    100`)."""
 
     def words(tokens: tuple[str, ...]) -> list[str]:
         return [token for token in tokens if not any(c.isdigit() for c in token)]
@@ -99,7 +110,9 @@ def _unify(text: str) -> str:
     text = _NUMBER.sub(lambda m: _plain(m.group()), _INCH.sub(" inch ", text))
     text = _PESO.sub(r"\1\2", _CURRENCY.sub("", _APOSTROPHE.sub("", text)))
     text = _UNIT.sub(lambda m: f"{m.group(1)}{UNITS[m.group(2)]}", text)
-    text = _UNSPACED.sub(lambda m: " ".join(m.group()[i : i + 2] for i in range(len(m.group()) - 1)), _BY.sub(r"\1 ", text))
+    text = _UNSPACED.sub(
+        lambda m: " ".join(m.group()[i : i + 2] for i in range(len(m.group()) - 1)), _BY.sub(r"\1 ", text)
+    )
     text = re.sub(r"(?<=\w)-(?=[^\W\d])", " ", text)
     for pattern, word in _PHRASES:
         text = pattern.sub(word, text)
@@ -120,7 +133,8 @@ def _tokens(sentences: list[str]) -> tuple[str, ...]:
 
 
 def _canonical(token: str) -> str:
-    """Return a token by its synonym and without a plural s (`glasses` to `glass`, `batteries` to `battery`, not `glass` to `glas`)."""
+    """Return a token by its synonym and without a plural s (`glasses` to `glass`, `batteries` to `battery`, not
+    `glass` to `glas`)."""
     if token in SYNONYMS or token in STOP_WORDS or any(c.isdigit() for c in token):
         return SYNONYMS.get(token, token)
     if len(token) > 4 and token.endswith(("ies", "ie")):

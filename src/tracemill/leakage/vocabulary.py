@@ -1,61 +1,73 @@
 """Words that carry no meaning of their own in a shopping request, and words that mean the same.
 
-Kept apart from the rules that use them: a change here changes clusters, so it is part of the split's version. Everything is in
-the form that the rules see: casefolded, without apostrophes, hyphens already blank.
+Kept apart from the rules that use them: a change here changes clusters, so it is part of the split's version. Everything
+is in the form that the rules see: casefolded, without apostrophes, hyphens already blank.
 """
 
 from __future__ import annotations
 
-STOP_WORDS = frozenset(
-    """
-    a about all also am an and any are as at available availability be been being both but by can come comes coming could do
-    does each either find finding first fourth fifth for from further furthermore get give giving had has have having help her
-    here heres his how i id if ill im in including includes include included interested into is it item items its ive just kindly last lastly
-    let like look looking lookup made make making may me might more moreover multiple must my need needed needs next of offer
-    offered offering offers on one only option options or other our plus please prefer preferable preferably preferred product
-    products provide provides search searching second sell seller sellers selling sells several shop shops should show showing so some
-    something sold specific specifically store stores such suggest that thats the theres their them then there these they thing things
-    third this those three through to together too two up us use used uses using want wanted wants was we well were what when where
-    which while who will with within would you your additionally another etc same four five six between among over under above below than
-    cost costs costing price prices priced pricing range ranges ranging less least most higher lower greater minimum maximum
-    peso pesos php p usd dollar dollars around approximately exceeding exceeds starting buy buying purchase purchases purchasing
-    carry carries related following listed various variety different ones ideally not no isnt dont feature features featuring
-    featured support supports supporting supported allow allows allowing ensure sure present type types deal deals perk perks
-    benefit benefits service services special category categories suitable designed design designs
-    crafted good great right named called name particular able
-    """.split()
-)
-"""Request phrasing, ordinals, price relations and currency: present or absent at the whim of whoever phrases the request."""
+_STOP_WORDS = """
+a able about above additionally all allow allowing allows also am among an and another any approximately are
+around as at availability available be been being below benefit benefits between both but buy buying by called
+can carries carry categories category come comes coming cost costing costs could crafted deal deals design
+designed designs different do does dollar dollars dont each either ensure etc exceeding exceeds feature featured
+features featuring fifth find finding first five following for four fourth from further furthermore get give
+giving good great greater had has have having help her here heres higher his how i id ideally if ill im in
+include included includes including interested into is isnt it item items its ive just kindly last lastly least
+less let like listed look looking lookup lower made make making maximum may me might minimum more moreover most
+multiple must my name named need needed needs next no not of offer offered offering offers on one ones only
+option options or other our over p particular perk perks peso pesos php please plus prefer preferable preferably
+preferred present price priced prices pricing product products provide provides purchase purchases purchasing
+range ranges ranging related right same search searching second sell seller sellers selling sells service
+services several shop shops should show showing six so sold some something special specific specifically
+starting store stores such suggest suitable support supported supporting supports sure than that thats the their
+them then there theres these they thing things third this those three through to together too two type types
+under up us usd use used uses using variety various want wanted wants was we well were what when where which
+while who will with within would you your
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Request phrasing, ordinals, price relations and currency: present or absent at the whim of whoever asks."""
 
-VOUCHER_WORDS = frozenset(
-    """
-    afford applied applies apply applicable bought budget budgets cap capped caps cart checkout code coupon coupons cut discount
-    discounted discounts eligible entire exceed exceeded exceeds fixed goods hits hold holding holds keep limit limited max
-    min minimum off once order orders overall pay percent percentage platform reach reaches redeem reduce reduced reduces
-    reduction rule rules save saves saving savings single spend spending spent subtotal sum terms conditions condition
-    threshold total totalling totals totaling valid value voucher vouchers whole worth promo promotion amount amounts across
-    after applying code everything exceed got note remain remains scope sitewide stay stays though although until wallet wide
-    require requires required requiring qualify qualifies maximum money back get gets stay below beyond no than takes take
-    """.split()
-)
-"""What the terms of a voucher and a budget are told in. A sentence of nothing but these, stop words and numbers says nothing
-about the goods."""
+_VOUCHER_WORDS = """
+across afford after although amount amounts applicable applied applies apply applying back below beyond bought
+budget budgets cap capped caps cart checkout code condition conditions coupon coupons cut discount discounted
+discounts eligible entire everything exceed exceeded exceeds fixed get gets goods got hits hold holding holds
+keep limit limited max maximum min minimum money no note off once order orders overall pay percent percentage
+platform promo promotion qualifies qualify reach reaches redeem reduce reduced reduces reduction remain remains
+require required requires requiring rule rules save saves saving savings scope single sitewide spend spending
+spent stay stays subtotal sum take takes terms than though threshold total totaling totalling totals until valid
+value voucher vouchers wallet whole wide worth
+"""
+VOUCHER_WORDS = frozenset(_VOUCHER_WORDS.split())
+"""What the terms of a voucher and a budget are told in: a sentence of nothing but these, stop words and numbers."""
 
-VOUCHER_CUES = frozenset(
-    """
-    afford budget coupon coupons discount discounts discounted voucher vouchers spend spending cap capped promo rules off pay total threshold scope
-    """.split()
-)
+_VOUCHER_CUES = """
+afford budget cap capped coupon coupons discount discounted discounts off pay promo rules scope spend spending
+threshold total voucher vouchers
+"""
+VOUCHER_CUES = frozenset(_VOUCHER_CUES.split())
 """A sentence goes only when it holds one of these: `Priced above 10.` alone is about the goods."""
 
 PHRASES: tuple[tuple[str, str], ...] = (
-    (r"(?:by )?(?:(?:cash|pay(?:ment|able)?|paid(?: for)?|payments?)(?: by cash)? (?:up)?on (?:delivery|receipt|arrival)|c\.?o\.?d)", "cod"),
-    (r"(?:free|complimentary|gratis|no cost|zero cost) (?:of charge )?(?:shipping|delivery|shipment|postage)", "freeshipping"),
+    (
+        r"(?:by )?(?:(?:cash|pay(?:ments?|able)?|paid(?: for)?)(?: by cash)? (?:up)?on (?:delivery|receipt|arrival)|"
+        r"c\.?o\.?d)",
+        "cod",
+    ),
+    (
+        r"(?:free|complimentary|gratis|no cost|zero cost) (?:of charge )?(?:shipping|delivery|shipment|postage)",
+        "freeshipping",
+    ),
     (r"(?:ships?|shipped|delivered|delivers?) (?:for )?free", "freeshipping"),
-    (r"(?:laz ?flash|flash)(?: (?:sales?|deals?|promos?|promotions?|offers?|discounts?|limited|time|special))*", "flashsale"),
+    (
+        r"(?:laz ?flash|flash (?:sales?|deals?|promos?|promotions?|offers?))"
+        r"(?: (?:sales?|deals?|promos?|promotions?|offers?|discounts?|limited|time|special))*",
+        "flashsale",
+    ),
     (r"(?:laz ?mall)(?: (?:services?|perks?|benefits?|store|verified|official))*", "lazmall"),
     (
-        r"(?:100% )?(?:guaranteed )?authenticity(?: (?:guarantees?|guaranteed|promises?|assurance))*(?:,? (?:and|plus|with))?"
+        r"(?:100% )?(?:guaranteed )?authenticity(?: (?:guarantees?|guaranteed|promises?|assurance))*"
+        r"(?:,? (?:and|plus|with))?"
         r"(?:,? (?:(?:easy|quick|fast|free|hassle|return|returns|\d+ days?) )*(?:returns?|guarantees?))*",
         "lazmall",
     ),
@@ -67,7 +79,8 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"(?:pack|packs|bundle) of (?=\d)", ""),
     (r"(?:water proof)", "waterproof"),
 )
-"""Pairs of a pattern over whole words and what stands for it; the few phrases that the shopping domain words in many ways."""
+"""Pairs of a pattern over whole words and what stands for it; the few phrases that the shopping domain words in many
+ways."""
 
 SYNONYMS: dict[str, str] = {
     "colour": "color",
@@ -126,7 +139,8 @@ SYNONYMS: dict[str, str] = {
     "cellphone": "phone",
     "handphone": "phone",
 }
-"""Single words that are written two ways (British and American), sized two ways, or stand for one another in this domain."""
+"""Single words that are written two ways (British and American), sized two ways, or stand for one another in this
+domain."""
 
 UNITS: dict[str, str] = {
     "millilitre": "ml", "milliliter": "ml", "millilitres": "ml", "milliliters": "ml", "mls": "ml", "ml": "ml",
