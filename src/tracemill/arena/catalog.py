@@ -1,8 +1,9 @@
 """The built-in catalogue, in the schema of SN15's search server.
 
 Products come in lines. The members of a line share their title, so a search ranks them alike, and differ in one
-respect: price, service, an option, the combination of options, or the shop. That respect is what a problem about the line has to
-decide, and the kinds are its difficulty. `lines_of` finds lines and their kind in any catalogue of this schema.
+respect: price, service, an option, the combination of options, or the shop. That respect is what a problem about the
+line has to decide, and the kinds are its difficulty. `lines_of` finds lines and their kind in any catalogue of this
+schema.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The scripted expert: knows what a problem rewards, and acts through the tools alone.
 
 It searches with words of the query and the conditions as filters, opens the candidates where only their options tell
-them apart, recommends what it has seen, and terminates. It knows the gold products, as a strong model would tell the right one
-when it sees it; it never recommends an id that no result has shown. It is the teacher, the upper bound of the
-evaluation and, with other styles, the core of the arena's agentic miners.
+them apart, recommends what it has seen, and terminates. It knows the gold products, as a strong model would tell the
+right one when it sees it; it never recommends an id that no result has shown. It is the teacher, the upper bound of
+the evaluation and, with other styles, the core of the arena's agentic miners.
 """
 
 from __future__ import annotations

@@ -62,3 +62,25 @@ class ProblemParams(_Section):
     """Share that differs from an earlier problem in numbers only, and wants another product."""
     shared_gold: float = Field(default=0.03, ge=0.0, le=0.3)
     """Share of shop and voucher problems that want the product of a product problem."""
+
+
+class MinerParams(_Section):
+    """Who takes part in a race, and how a snapshot of it arrives."""
+
+    kinds: dict[str, float]
+    """Weight of each kind of miner in the episodes; the names are those of arena/miners.py and arena/faults.py."""
+    featured: float = Field(default=0.15, ge=0.0, le=1.0)
+    """Share of episodes that play one of a few problems which everybody plays."""
+    featured_problems: int = Field(default=12, ge=1)
+    unjudged: float = Field(default=0.03, ge=0.0, le=1.0)
+    """Share of episodes that no judge has seen."""
+    damaged: float = Field(default=0.02, ge=0.0, le=0.5)
+    """Broken lines beside the episodes, as a share of them."""
+
+
+class ArenaParams(_Section):
+    """The section as a whole."""
+
+    catalog: CatalogParams
+    problems: ProblemParams
+    miners: MinerParams

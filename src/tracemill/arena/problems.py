@@ -98,6 +98,8 @@ class _Maker:
         relation = next(iter(reward["price"][0]))
         for other in others:
             changed = isolating_reward(other, self.lines[other["title"]], "price", self.rng)
+            if changed is None:
+                continue
             query = origin.query
             old, new = reward["price"][0][relation], changed["price"][0].get(relation)
             if new is None:

@@ -80,18 +80,18 @@ class Recorder:
 
     def _inference_log(self, tokens: int) -> dict[str, Any]:
         self.inference_total += 1
-        entry = {"method": "POST", "path": "/inference/chat/completions", "status_code": 200}
-        entry |= {"duration_ms": float(self.rng.randrange(300, 4_000)), "timestamp": self._tick(4_000), "params": None}
-        return entry | {"json_data": {"model": MODEL}, "response": {"usage": {"completion_tokens": tokens}}}
+        asked = {"params": None, "json_data": {"model": MODEL}, "response": {"usage": {"completion_tokens": tokens}}}
+        return self._request("POST", "/inference/chat/completions", 200, 4_000) | asked
 
     def _search_log(self, name: str, arguments: Any, result: Any) -> list[dict[str, Any]]:
         if name not in PROXIED or not isinstance(arguments, dict):
             return []
-        found = (
-            [row["product_id"] for row in result if isinstance(row, dict) and "product_id" in row]
-            if isinstance(result, list)
-            else []
-        )
-        entry = {"method": "GET", "path": PROXIED[name], "status_code": 200 if isinstance(result, list) else 504}
-        entry |= {"duration_ms": float(self.rng.randrange(20, 400)), "timestamp": self._tick(400), "params": arguments}
-        return [entry | {"result_product_ids": found}]
+        rows = result if isinstance(result, list) else []
+        found = [row["product_id"] for row in rows if isinstance(row, dict) and "product_id" in row]
+        entry = self._request("GET", PROXIED[name], 200 if isinstance(result, list) else 504, 400)
+        return [entry | {"params": arguments, "result_product_ids": found}]
+
+    def _request(self, method: str, path: str, status: int, most: int) -> dict[str, Any]:
+        duration = float(self.rng.randrange(most // 20, most))
+        timed = {"duration_ms": duration, "timestamp": self._tick(most)}
+        return {"method": method, "path": path, "status_code": status, **timed}

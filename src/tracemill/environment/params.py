@@ -11,6 +11,29 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class CatalogParams(_Section):
+    """Where the products come from."""
+
+    source: str = "arena"
+    """`arena`: the built-in arena makes them; else the path of a catalogue file (JSONL, gzip, zstd; SN15's schema)."""
+
+
+class ProblemsParams(_Section):
+    """Where the problems come from."""
+
+    source: str = "arena"
+    """`arena`: the built-in arena makes them; else the path of a problem file (JSONL; ShoppingBench or SN15's suite)."""
+
+
+class IndexParams(_Section):
+    """The search index; other values than SN15's give other rankings."""
+
+    k1: float = Field(default=0.9, ge=0.0)
+    """BM25: how soon a repeated word stops adding (SN15: 0.9)."""
+    b: float = Field(default=0.4, ge=0.0, le=1.0)
+    """BM25: how much long documents are held back (SN15: 0.4)."""
+
+
 class EpisodeParams(_Section):
     """Limits of one episode."""
 
@@ -63,6 +86,9 @@ class PlayParams(_Section):
 class EnvironmentParams(_Section):
     """The section as a whole."""
 
+    catalog: CatalogParams = CatalogParams()
+    problems: ProblemsParams = ProblemsParams()
+    index: IndexParams = IndexParams()
     episode: EpisodeParams
     observation: ObservationParams
     prompt: PromptParams
