@@ -1,8 +1,8 @@
 """From text to index terms, as Lucene's EnglishAnalyzer does: words, possessive, lower case, stop words, Porter stems.
 
-Source: Lucene 9 (StandardTokenizer, EnglishPossessiveFilter, LowerCaseFilter, StopFilter, PorterStemFilter); the stemmer is
-NLTK's in its MARTIN_EXTENSIONS mode. Lower case is Java's: character by character, so that a final sigma and a dotted
-capital I stay one character each.
+Source: Lucene 9 (StandardTokenizer, EnglishPossessiveFilter, LowerCaseFilter, StopFilter, PorterStemFilter); the
+stemmer is NLTK's in its MARTIN_EXTENSIONS mode. Lower case is Java's: character by character, so that a final sigma
+and a dotted capital I stay one character each.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from typing import Any
 from tracemill.environment.word_break import split_words
 
 STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to "
-    "was will with".split()
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not"),
+        *("of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was"),
+        *("will", "with"),
+    )
 )
 """Lucene's 33 English stop words."""
 

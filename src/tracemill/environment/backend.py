@@ -1,14 +1,15 @@
-"""What an episode needs of a catalogue, whichever process holds it: search, product pages, and full documents for scoring.
+"""What an episode needs of a catalogue, whichever process holds it: search, product pages, full documents.
 
-Two things satisfy `CatalogBackend`: the embedded index (`environment.index.open_index`) and `HttpCatalog`, a client of
-SN15's search server or of `tracemill serve-catalog`, which speaks the same protocol. Arguments are those of the server's
-query string: text, where a missing argument is None.
+Two things satisfy `CatalogBackend`: the embedded index (`environment.index.open_index`) and `HttpCatalog`, a client
+of SN15's search server or of `tracemill serve-catalog`, which speaks the same protocol. Arguments are those of the
+server's query string: text, where a missing argument is None.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, Protocol
+from urllib.parse import quote_plus
 
 from tracemill.errors import InputError
 
@@ -28,7 +29,10 @@ class CatalogBackend(Protocol):
         sort: str | None = None,
         service: str | None = None,
     ) -> list[dict[str, Any]]:
-        """Return one page of at most ten products, best first: product_id, shop_id, title, price, service, sold_count."""
+        """Return one page of at most ten products, best first.
+
+        Each has product_id, shop_id, title, price, service and sold_count.
+        """
 
     def view_product_information(self, product_ids: str) -> list[dict[str, Any]]:
         """Return the pages of the products named (comma separated), in that order; unknown ids are left out."""
@@ -41,19 +45,15 @@ class CatalogBackend(Protocol):
 
 
 class HttpCatalog:
-    """Client of a search server that speaks SN15's protocol: GET /find_product, /view_product_information, /get_product_raw.
+    """Client of a search server that speaks SN15's protocol.
 
-    `twice_encoded` sends the query percent-encoded twice, as SN15's template agent does: the server then sees
-    `women%27s` for `women's`.
+    It asks GET /find_product, /view_product_information and /get_product_raw, the latter two with `product_ids`.
     """
 
-    def __init__(
-        self, url: str, *, twice_encoded: bool = False, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
-    ) -> None:
+    def __init__(self, url: str, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS) -> None:
         import httpx
 
         self.url = url.rstrip("/")
-        self.twice_encoded = twice_encoded
         self._client = httpx.Client(timeout=timeout_seconds, trust_env=False)
 
     def __enter__(self) -> HttpCatalog:
@@ -79,10 +79,6 @@ class HttpCatalog:
 
         Raises InputError when the server cannot be reached or answers with an error or with something else than a list.
         """
-        if q is not None and self.twice_encoded:
-            from urllib.parse import quote_plus
-
-            q = quote_plus(q)
         return self._get(
             "/find_product",
             {"q": q, "page": page, "shop_id": shop_id, "price": price, "sort": sort, "service": service},
@@ -126,3 +122,38 @@ class HttpCatalog:
         if not isinstance(answer, list) or not all(isinstance(product, dict) for product in answer):
             raise InputError(f"{where}: answered {type(answer).__name__}, expected a list of objects")
         return answer
+
+
+class TwiceEncoded:
+    """A catalogue asked as SN15's template agent asks: the query is percent-encoded once more than it should be.
+
+    The server then sees `women%27s` for `women's`, and finds by the words `women` and `27s`.
+    """
+
+    def __init__(self, catalog: CatalogBackend) -> None:
+        self._catalog = catalog
+
+    def find_product(
+        self,
+        q: str | None = "",
+        page: str | None = "1",
+        shop_id: str | None = None,
+        price: str | None = None,
+        sort: str | None = None,
+        service: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Search for the encoded query."""
+        encoded = None if q is None else quote_plus(q, errors="replace")
+        return self._catalog.find_product(encoded, page, shop_id, price, sort, service)
+
+    def view_product_information(self, product_ids: str) -> list[dict[str, Any]]:
+        """Pass the call on as it is."""
+        return self._catalog.view_product_information(product_ids)
+
+    def get_product_raw(self, product_id: str) -> dict[str, Any] | None:
+        """Pass the call on as it is."""
+        return self._catalog.get_product_raw(product_id)
+
+    def get_products_raw(self, product_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Pass the call on as it is."""
+        return self._catalog.get_products_raw(product_ids)

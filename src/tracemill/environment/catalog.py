@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import threading
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,29 +14,34 @@ import orjson
 
 from tracemill.environment import ranking
 from tracemill.environment.analysis import analyse
-from tracemill.environment.index import FORMAT, META
+from tracemill.environment.kernel import rank_kernel
 from tracemill.environment.products import product_page, search_result
 from tracemill.environment.search import CANDIDATES, MAX_PAGE, MAX_TERMS, PAGE_SIZE, Search, read_search
-from tracemill.environment.storage import TextTable, open_array
-from tracemill.errors import InputError
+from tracemill.environment.storage import TextTable, open_array, read_meta
+
+COMPILED_FROM = 50_000
+"""From this many products on the ranking loop is compiled; below, array operations are as fast and start at once."""
 
 
 class Catalog:
     """A catalogue opened from an index folder; satisfies `CatalogBackend`. Read-only; threads may share it."""
 
     def __init__(self, path: Path) -> None:
-        meta = _read_meta(path)
+        meta = read_meta(path)
         self.path = path
-        self._documents_with_terms = int(meta["indexed"])
-        self._norms = ranking.inverse_norms(int(meta["total_length"]), self._documents_with_terms)
+        self._indexed = int(meta["indexed"])
         self._ids = TextTable(path, "ids")
         self._bodies = TextTable(path, "documents")
         self._shops = TextTable(path, "shops")
         self._terms = TextTable(path, "terms")
         self._starts = open_array(path, "posting_starts")
-        self._documents = open_array(path, "posting_documents")
-        self._frequencies = open_array(path, "posting_frequencies")
-        self._length_codes = open_array(path, "length_codes")
+        self._postings = ranking.Postings(
+            documents=open_array(path, "posting_documents"),
+            frequencies=open_array(path, "posting_frequencies"),
+            length_codes=open_array(path, "length_codes"),
+            norms=ranking.inverse_norms(meta["total_length"], self._indexed, meta["k1"], meta["b"]),
+        )
+        self._scratch = threading.local()
         self._price = open_array(path, "price")
         self._sold_count = open_array(path, "sold_count")
         self._service = open_array(path, "service")
@@ -81,29 +86,54 @@ class Catalog:
         return {i: product for i, product in found if product is not None}
 
     def search_scored(self, text: str, limit: int) -> list[tuple[str, float]]:
-        """Return ids and scores of the best `limit` matches of a plain query, as Pyserini's searcher reports them."""
+        """Return ids and scores of the best `limit` matches of a plain query.
+
+        Scores are as Pyserini's searcher reports them, to six decimals.
+        """
         found, scores = self._rank(text, limit)
         adjusted = ranking.tie_adjusted(scores)
-        return [(self._ids[int(at)].decode(), float(score)) for at, score in zip(found, adjusted, strict=True)]
+        return [(self._ids[int(at)].decode(), round(float(s), 6)) for at, s in zip(found, adjusted, strict=True)]
 
     def _product(self, position: int) -> dict[str, Any]:
         return orjson.loads(self._bodies[position])  # type: ignore[no-any-return]
 
-    def _rank(self, text: str, limit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        totals = np.zeros(len(self), dtype=np.float64)
+    def _rank(self, text: str, limit: int) -> ranking.Ranked:
+        spans = self._spans(text)
+        if len(self) < COMPILED_FROM:
+            return ranking.rank_arrays(self._postings, spans, limit)
+        return self._rank_compiled(spans, limit)
+
+    def _spans(self, text: str) -> list[ranking.Span]:
         counts = Counter(analyse(text))
         if len(counts) > MAX_TERMS:
-            counts.clear()
+            return []
+        spans = []
         for term, count in counts.items():
             position = self._terms.position(term.encode("utf-8", "surrogatepass"))
-            if position is None:
-                continue
-            start, end = int(self._starts[position]), int(self._starts[position + 1])
-            documents = self._documents[start:end]
-            weight = ranking.term_weight(self._documents_with_terms, end - start, count)
-            norms = self._norms[self._length_codes[documents]]
-            ranking.accumulate(totals, documents, self._frequencies[start:end], norms, weight)
-        return ranking.best(totals, np.flatnonzero(totals), limit)
+            if position is not None:
+                start, end = int(self._starts[position]), int(self._starts[position + 1])
+                spans.append((start, end, ranking.term_weight(self._indexed, end - start, count)))
+        return spans
+
+    def _rank_compiled(self, spans: list[ranking.Span], limit: int) -> ranking.Ranked:
+        if not hasattr(self._scratch, "totals"):
+            self._scratch.totals = np.zeros(len(self), dtype=np.float64)
+            self._scratch.touched = np.empty(len(self), dtype=np.int32)
+        held = self._postings
+        heap = np.empty(min(limit, len(self)), dtype=np.uint64)
+        size = rank_kernel()(
+            np.array([start for start, _, _ in spans], dtype=np.int64),
+            np.array([end for _, end, _ in spans], dtype=np.int64),
+            np.array([weight for _, _, weight in spans], dtype=np.float32),
+            held.documents,
+            held.frequencies,
+            held.length_codes,
+            held.norms,
+            self._scratch.totals,
+            self._scratch.touched,
+            heap,
+        )
+        return ranking.ranked(heap[:size])
 
     def _filtered(self, found: npt.NDArray[np.int64], search: Search) -> npt.NDArray[np.int64]:
         keep = np.ones(len(found), dtype=bool)
@@ -124,13 +154,3 @@ class Catalog:
         if key is not None:
             chosen.sort(key=lambda at: key[at], reverse=sort != "priceasc")
         return chosen  # type: ignore[no-any-return]
-
-
-def _read_meta(path: Path) -> dict[str, Any]:
-    try:
-        meta = json.loads((path / META).read_text(encoding="ascii"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: no search index ({error}); build one with rule index_catalog") from error
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        raise InputError(f"{path / META}: not an index of format {FORMAT}; build it again")
-    return meta

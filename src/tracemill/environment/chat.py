@@ -4,8 +4,8 @@ A model sees at rollout exactly the prefix it was trained on only where both com
 reasoning of earlier turns and renders no block where there is none; TRL's training variant always renders it and marks what the
 assistant wrote. So the training variant is used everywhere, while the stock template is what a checkpoint ships.
 
-Nothing from a trace may become a control token: in every message but the assistant's own, a control string is broken by one
-space after its first character (`<|im_end|>` becomes `< |im_end|>`), visibly and without a loss of other text.
+Nothing from a trace may become a control token: every message but the assistant's own passes the one rule of `control_tokens`
+once more on its way in.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tracemill.environment.control_tokens import neutralise
 from tracemill.errors import GateError, StageError
 
 TURN_START = "<|im_start|>"
@@ -52,11 +53,6 @@ CONTROL_TOKENS = (
 """Qwen3's added tokens in the order of its vocabulary."""
 
 _CONTROL = re.compile("|".join(re.escape(token) for token in sorted(CONTROL_TOKENS, key=len, reverse=True)))
-
-
-def neutralise(text: str) -> str:
-    """Break every control string in `text` so that no tokenizer reads a control token from it."""
-    return _CONTROL.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
 
 
 def control_strings(text: str) -> list[str]:

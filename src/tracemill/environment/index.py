@@ -1,12 +1,13 @@
 """The search index of a catalogue: built once as a folder of arrays, opened by mapping them into memory.
 
-Products are numbered by id as text, which is also how ties in the ranking are broken. Building reads the catalogue once,
-spools the documents to disk and keeps one number a token in memory; the folder's bytes depend on the products alone, not
-on their order.
+Products are numbered by id as text, which is also how ties in the ranking are broken. Building reads the catalogue
+once, spools the documents to disk and keeps one number a token in memory; the folder's bytes depend on the products
+alone, not on their order.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 from array import array
@@ -20,17 +21,16 @@ import numpy.typing as npt
 import orjson
 
 from tracemill.environment.analysis import term_of
+from tracemill.environment.params import IndexParams
 from tracemill.environment.products import SERVICES, check_product, document_text
 from tracemill.environment.ranking import encode_length
-from tracemill.environment.storage import save_array, save_texts
+from tracemill.environment.storage import FORMAT, META, save_array, save_texts
 from tracemill.environment.word_break import split_words
 from tracemill.errors import InputError
 
 if TYPE_CHECKING:
     from tracemill.environment.catalog import Catalog
 
-FORMAT = "tracemill-index-1"
-META = "index.json"
 MAX_PRODUCTS = 2**31 - 1
 
 
@@ -44,9 +44,11 @@ class IndexSummary:
     terms: int
     postings: int
     total_length: int
+    k1: float
+    b: float
 
 
-def build_index(products: Iterable[Mapping[str, Any]], out: Path) -> IndexSummary:
+def build_index(products: Iterable[Mapping[str, Any]], out: Path, params: IndexParams | None = None) -> IndexSummary:
     """Write the index of these products into the folder `out`, which must be empty or not exist.
 
     Raises InputError for a row that is no product, two products with one id, or text that is no valid Unicode.
@@ -58,7 +60,7 @@ def build_index(products: Iterable[Mapping[str, Any]], out: Path) -> IndexSummar
         collected = _Collector(spool)
         for number, row in enumerate(products, 1):
             collected.add(row, f"product {number}")
-        summary = collected.write(out)
+        summary = collected.write(out, params or IndexParams())
     (out / META).write_text(json.dumps(asdict(summary), indent=1) + "\n", encoding="ascii")
     return summary
 
@@ -90,7 +92,7 @@ class _Collector:
     def add(self, row: Mapping[str, Any], where: str) -> None:
         product = check_product(row, where)
         try:
-            body = orjson.dumps(product)
+            body = orjson.dumps(product, option=orjson.OPT_SORT_KEYS)
         except TypeError as error:
             raise InputError(f"{where} ({product['product_id']}): cannot be written as JSON ({error})") from error
         if len(self._ids) == MAX_PRODUCTS:
@@ -103,8 +105,7 @@ class _Collector:
         self._token_ends.append(len(self._tokens))
         self._prices.append(float(product["price"]))
         self._sold.append(float(product.get("sold_count", 0)))
-        offered = product.get("service") or ()
-        self._services.append(sum(1 << bit for bit, service in enumerate(SERVICES) if service in offered))
+        self._services.append(_service_bits(product.get("service")))
         shop = product.get("shop_id")
         self._shop_of.append(self._shops.setdefault(shop, len(self._shops)) if isinstance(shop, str) else -1)
 
@@ -118,7 +119,7 @@ class _Collector:
             self._term_of_token[token] = known
         return known
 
-    def write(self, out: Path) -> IndexSummary:
+    def write(self, out: Path, params: IndexParams) -> IndexSummary:
         order = np.array(sorted(range(len(self._ids)), key=self._ids.__getitem__), dtype=np.int64)
         self._check_unique(order)
         save_texts(out, "ids", (self._ids[at] for at in order))
@@ -129,10 +130,10 @@ class _Collector:
         shops = sorted(self._shops)
         save_texts(out, "shops", (shop.encode() for shop in shops))
         save_array(out, "shop", _renumbered(self._shop_of, self._shops, shops)[order])
-        return self._write_postings(out, order)
+        return self._write_postings(out, order, params)
 
     def _check_unique(self, order: npt.NDArray[np.int64]) -> None:
-        for first, second in zip(order, order[1:], strict=False):
+        for first, second in itertools.pairwise(order):
             if self._ids[first] == self._ids[second]:
                 raise InputError(
                     f"products {first + 1} and {second + 1} both have the id {self._ids[first].decode()}; "
@@ -144,7 +145,7 @@ class _Collector:
             self._spool.seek(self._ends[at])
             yield self._spool.read(self._ends[at + 1] - self._ends[at])
 
-    def _write_postings(self, out: Path, order: npt.NDArray[np.int64]) -> IndexSummary:
+    def _write_postings(self, out: Path, order: npt.NDArray[np.int64], params: IndexParams) -> IndexSummary:
         from scipy.sparse import csr_matrix
 
         ends = np.array(self._token_ends, dtype=np.int64)
@@ -169,7 +170,16 @@ class _Collector:
             terms=len(terms),
             postings=len(frequencies),
             total_length=int(lengths.sum()),
+            k1=params.k1,
+            b=params.b,
         )
+
+
+def _service_bits(offered: object) -> int:
+    """Bits of the services a product offers: a list, or text that may name several (the server asks `in` of either)."""
+    if not isinstance(offered, (list, tuple, str)):
+        return 0
+    return sum(1 << bit for bit, service in enumerate(SERVICES) if service in offered)
 
 
 def _renumbered(numbers: array[int], first: Mapping[str, int], names: list[str]) -> npt.NDArray[np.int32]:

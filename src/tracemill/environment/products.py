@@ -1,15 +1,16 @@
 """Catalogue files: products in the schema of SN15's search server, one JSON object a line; `.jsonl`, `.gz` or `.zst`.
 
 A product has product_id, shop_id, title, price, service, sold_count, sku_options {number: {name: value}}, attributes
-{name: [value]}, short_description and description; further keys are kept. Only product_id, title and price must be there.
-Files that SN15's index was built from are read too: there a line is {id, contents, product}, and `contents` is the text to
-index as it stands.
+{name: [value]}, short_description and description; further keys are kept. Only product_id, title and price must be
+there. Files that SN15's index was built from are read too: there a line is {id, contents, product}, and `contents` is
+the text to index as it stands.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -70,18 +71,23 @@ def check_product(row: Any, where: str) -> dict[str, Any]:
         raise InputError(f"{where}: id is {row.get('id')!r} but product_id is {product_id!r}; they must agree")
     if not isinstance(title, str):
         raise InputError(f"{where}: title of product {product_id} is {type(title).__name__}, expected text")
-    if isinstance(price, bool) or not isinstance(price, (int, float)):
+    if not _is_number(price):
         raise InputError(f"{where}: price of product {product_id} is {price!r}, expected a number")
     sold_count = product.get("sold_count", 0)
-    if isinstance(sold_count, bool) or not isinstance(sold_count, (int, float)):
+    if not _is_number(sold_count):
         raise InputError(f"{where}: sold_count of product {product_id} is {sold_count!r}, expected a number")
     return product
 
 
-def document_text(row: Mapping[str, Any]) -> str:
-    """Return the text that is indexed for a product: title, distinct option values, distinct attribute values, a line each.
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
-    Source: SN15's index. Values are joined by blanks in order of first appearance (ranking sees a bag of words).
+
+def document_text(row: Mapping[str, Any]) -> str:
+    """Return the text that is indexed for a product: title, distinct option values, distinct attribute values.
+
+    Source: SN15's index. Each is a line; values are joined by blanks in order of first appearance (ranking sees a bag of
+    words).
     """
     if "contents" in row and "product" in row:
         return str(row["contents"])
@@ -133,7 +139,7 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
     return row  # type: ignore[no-any-return]
 
 
-def _decompressed(file: IO[bytes], path: Path) -> IO[bytes]:
+def _decompressed(file: IO[bytes], path: Path) -> gzip.GzipFile | io.BufferedReader:
     magic = file.read(4)
     file.seek(0)
     if magic[:2] == b"\x1f\x8b":
@@ -197,11 +203,11 @@ def write_products(products: Iterable[Mapping[str, Any]], path: Path) -> int:
     return count
 
 
-def _compressed(file: IO[bytes], path: Path) -> IO[bytes]:
+def _compressed(file: IO[bytes], path: Path) -> Any:
     if path.suffix == ".gz":
         return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
     if path.suffix == ".zst":
         import zstandard
 
-        return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).stream_writer(file, closefd=False)  # type: ignore[no-any-return]
+        return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).stream_writer(file, closefd=False)
     return io.BufferedWriter(io.FileIO(file.fileno(), mode="wb", closefd=False), 1 << 20)

@@ -1,6 +1,7 @@
 """The arguments of a product search, read as SN15's search server reads them.
 
-Source: SN15's server. A malformed page answers nothing; a malformed price, sort or service is as if it were not given.
+Source: SN15's server. A malformed page answers nothing; a malformed price, sort or service is as if it were not
+given.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Files of an index folder: arrays and text tables that are mapped into memory when the index is opened, not read.
 
-A text table is two files, all texts end to end and where each begins. Nothing in these files depends on time or place.
+A text table is two files, all texts end to end and where each begins. Nothing in these files depends on time or
+place.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tracemill.errors import InputError
+
+FORMAT = "tracemill-index-1"
+META = "index.json"
 
 
 def save_array(folder: Path, name: str, array: npt.NDArray[Any]) -> None:
@@ -66,3 +71,14 @@ def save_texts(folder: Path, name: str, texts: Iterable[bytes]) -> None:
         starts.append(starts[-1] + len(text))
     save_array(folder, f"{name}_starts", np.array(starts, dtype=np.int64))
     save_array(folder, f"{name}_bytes", np.frombuffer(b"".join(pieces), dtype=np.uint8))
+
+
+def read_meta(folder: Path) -> dict[str, Any]:
+    """Return the description of the index in a folder; raises InputError when there is none or of another format."""
+    try:
+        meta = json.loads((folder / META).read_text(encoding="ascii"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder}: no search index ({error}); build one with rule index_catalog") from error
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise InputError(f"{folder / META}: not an index of format {FORMAT}; build it again")
+    return meta

@@ -1,10 +1,10 @@
-"""Word breaks as Lucene 9's StandardTokenizer makes them: UAX #29 of Unicode 12.1, emoji sequences, at most 255 UTF-16 units.
+"""Word breaks as Lucene 9's StandardTokenizer makes them: UAX #29 of Unicode 12.1, emoji, at most 255 UTF-16 units.
 
-The tokenizer's grammar is a set of regular expressions over character classes of which the longest match wins. Here the
-grammar is written down with small combinators and run as a finite automaton that is made deterministic state by state as
-text needs it, so that no text can make it slow. ASCII text, most of a catalogue, takes a shortcut with the same outcome.
-`word_break.json` holds the character classes of Unicode 12.1 (Python's own tables are newer, and newer versions differ: a
-colon no longer joins words, for example).
+The tokenizer's grammar is a set of regular expressions over character classes of which the longest match wins. Here
+the grammar is written down with small combinators and run as a finite automaton that is made deterministic state by
+state as text needs it, so that no text can make it slow. ASCII text, most of a catalogue, takes a shortcut with the
+same outcome. `word_break.json` holds the character classes of Unicode 12.1 (Python's own tables are newer, and newer
+versions differ: a colon no longer joins words, for example).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _class_of(character: str) -> int:
 
 
 class _Grammar:
-    """A non-deterministic automaton under construction: `edges[state]` holds (class expression, target), None for free."""
+    """A non-deterministic automaton under construction: `edges[state]` holds (class expression or None, target)."""
 
     def __init__(self) -> None:
         self.edges: list[list[_Edge]] = []
