@@ -22,7 +22,7 @@ class ProblemsParams(_Section):
     """Where the problems come from."""
 
     source: str = "arena"
-    """`arena`: the built-in arena makes them; else the path of a problem file (JSONL; ShoppingBench or SN15's suite)."""
+    """`arena`: the built-in arena makes them; else the path of a problem file (JSONL: ShoppingBench, SN15's suite)."""
 
 
 class IndexParams(_Section):
