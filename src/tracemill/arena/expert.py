@@ -65,25 +65,25 @@ class Expert:
         rng = random.Random(f"{self.seed}/{self.style.name}/{problem.problem_id}")
         chosen: list[dict[str, Any]] = []
         shop = None
-        for number, want in enumerate(plan(problem, self.style.guess_titles)):
-            product = yield from self._find(want, number, shop, rng)
+        for want in plan(problem, self.style.guess_titles):
+            product = yield from self._find(want, shop, _slots(chosen), rng)
             if product is not None:
                 chosen.append(product)
                 if needs_one_shop(problem):
                     shop = shop or str(product.get("shop_id"))
         ids = ",".join(dict.fromkeys(str(product["product_id"]) for product in chosen))
         if not ids:
-            yield Turn(think("end", "", rng), "", [Call("terminate", {"status": "failure"})])
+            yield Turn(think("end", rng), "", [Call("terminate", {"status": "failure"})])
             return
         occasion = "recommend_all" if len(chosen) > 1 else "recommend"
-        yield Turn(think(occasion, "", rng), "", [Call("recommend_product", {"product_ids": ids})])
-        yield Turn(think("end", "", rng), "", [Call("terminate", {"status": "success"})])
+        yield Turn(think(occasion, rng, **_slots(chosen)), "", [Call("recommend_product", {"product_ids": ids})])
+        yield Turn(think("end", rng), "", [Call("terminate", {"status": "success"})])
 
     def _find(
-        self, want: Want, number: int, shop: str | None, rng: random.Random
+        self, want: Want, shop: str | None, slots: dict[str, str], rng: random.Random
     ) -> Generator[Turn, list[Any], dict[str, Any] | None]:
         """Search until the wanted product is seen; the best of what was seen otherwise."""
-        occasion = "search" if number == 0 else "same_shop" if shop else "next"
+        occasion = "search" if not slots else "same_shop" if shop else "next"
         rows: list[dict[str, Any]] = []
         fallback: list[dict[str, Any]] = []
         queries = list(want.queries)
@@ -91,7 +91,7 @@ class Expert:
             queries.insert(0, " ".join(queries[0].split()[-2:]))
         for query in queries:
             arguments = {"q": query, **({"shop_id": shop} if shop else {}), **want.filters}
-            results = yield Turn(think(occasion, query, rng), "", [Call("find_product", arguments)])
+            results = yield Turn(think(occasion, rng, query, **slots), "", [Call("find_product", arguments)])
             rows = [row for row in _rows(results) if "product_id" in row][: self.style.seen]
             fallback = fallback or rows
             if any(row["product_id"] == want.gold for row in rows):
@@ -109,10 +109,18 @@ class Expert:
         best = next((row for row in rows if row["product_id"] == want.gold), rows[0])
         verify = rng.random() < self.style.verify
         if want.options and len(alike) > 1:
-            yield _view(alike, think("compare", "", rng))
+            yield _view(alike, think("compare", rng))
         elif verify:
-            yield _view([best], think("view", "", rng))
+            yield _view([best], think("view", rng))
         return next(row for row in rows if row is not best) if slipped else best
+
+
+def _slots(chosen: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """What a thought can say about the products chosen so far; nothing where there are none."""
+    if not chosen:
+        return {}
+    ids = ",".join(dict.fromkeys(str(product["product_id"]) for product in chosen))
+    return {"found": str(chosen[-1]["product_id"]), "shop": str(chosen[-1].get("shop_id")), "ids": ids}
 
 
 def needs_one_shop(problem: Problem) -> bool:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 PATTERNS: Mapping[str, tuple[str, ...]] = {
     "search": ("Search for {words}.", "I look for {words}.", "First find {words}."),
-    "next": ("Next I need {words}.", "Now search {words}."),
-    "same_shop": ("Same shop, now {words}.", "In this shop I need {words}."),
+    "next": ("{found} fits. Next I need {words}.", "{found} fits. Now search {words}."),
+    "same_shop": ("{found} fits. Shop {shop}, now {words}.", "{found} fits. In shop {shop} I need {words}."),
     "retry": ("No match, so I try {words}.", "Nothing fits, so search {words}."),
     "view": ("Check the details before I decide.", "I check it before I choose."),
     "compare": ("Same title, so compare the options.", "I compare them because options differ."),
-    "recommend": ("It fits because the words match.", "This one fits, so I choose it."),
-    "recommend_all": ("Both fit, so I choose them.", "They fit because the words match."),
+    "recommend": ("{found} fits because the words match.", "{found} fits, so I choose it."),
+    "recommend_all": ("{found} fits too, so I choose {ids}.", "{found} fits because the words match, so {ids}."),
     "end": ("Done.", "The task is done."),
 }
 """Patterns by occasion; the first of each is the most frequent one."""
@@ -25,7 +25,6 @@ SYNONYMS = (
     ("I look for", "My aim is to find"),
     ("First find", "To begin, find"),
     ("fits", "is suitable"),
-    ("fit,", "are suitable,"),
     ("Check", "Verify"),
     ("choose", "pick"),
     ("Done.", "All done."),
@@ -33,11 +32,15 @@ SYNONYMS = (
 """Wordings that a miner exchanges to make the same thoughts look new to a judge."""
 
 
-def think(occasion: str, words: str, rng: random.Random) -> str:
-    """A thought for an occasion of PATTERNS; `words` is the search, of which the first two are named."""
+def think(occasion: str, rng: random.Random, words: str = "", **slots: str) -> str:
+    """A thought for an occasion of PATTERNS.
+
+    `words` is the search, of which the first two are named; slots are `found` (the product just chosen), `shop` and
+    `ids` (all products chosen): what was decided is said before it is acted on.
+    """
     patterns = PATTERNS[occasion]
     pattern = rng.choices(patterns, _WEIGHTS[: len(patterns)])[0]
-    return pattern.format(words=" ".join(words.split()[:2]))
+    return pattern.format(words=" ".join(words.split()[:2]), **slots)
 
 
 def paraphrase_thought(thought: str) -> str:
