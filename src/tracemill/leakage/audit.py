@@ -177,8 +177,8 @@ def _promised(train: Sequence[Node], ledger: Sequence[Held]) -> Iterator[str]:
         pool = promised.get(node.key) or promised.get(node.spec)
         if pool is not None:
             yield (
-                f"{_name(node)} would enter train, the ledger holds it in {pool}: bring back the snapshot that held it, "
-                "or set leakage.pools.ledger to hold"
+                f"{_name(node)} would enter train but the ledger has it in {pool}: bring back its snapshot, or "
+                "set leakage.pools.ledger to hold"
             )
 
 

@@ -1,7 +1,7 @@
 """Words that carry no meaning of their own in a shopping request, and words that mean the same.
 
-Kept apart from the rules that use them: a change here changes clusters, so it is part of the split's version. Everything
-is in the form that the rules see: casefolded, without apostrophes, hyphens already blank.
+Kept apart from the rules that use them: a change here changes clusters, so it is part of the split's version. All is
+in the form that the rules see: casefolded, without apostrophes, hyphens already blank.
 """
 
 from __future__ import annotations
