@@ -1,7 +1,9 @@
-"""Batched generation in process: one forward pass serves every live episode, and each keeps its own temperature and seed.
+"""Batched generation in process: one forward pass serves every live episode, and each keeps its own temperature and
+seed.
 
-`Generator.generate` takes prompts as token ids. Each row draws its tokens from its own stream of uniform numbers, so what a row
-draws does not depend on its neighbours. Rows that ended are dropped from the batch once half of it has ended.
+`Generator.generate` takes prompts as token ids. Each row draws its tokens from its own stream of uniform numbers, so
+what a row draws does not depend on its neighbours. Rows that ended are dropped from the batch once half of it has
+ended.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ class Generator:
             self.rows.pop(key, None)
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
-        """Return what the model answers to each prompt, in order. Prompts must not be empty and their keys must differ."""
+        """Return what the model answers to each prompt, in order. Prompts must not be empty and their keys must
+        differ.
+        """
         if not prompts:
             return []
         with _evaluating(self.model), torch.no_grad():
@@ -97,7 +101,9 @@ class Generator:
         self.rows = {"": Row(segment, 0, tokens, np.arange(shared))}
 
     def _prefill(self, segment: Segment, mask: torch.Tensor, rest: list[Any], lengths: list[int]) -> torch.Tensor:
-        """Run what is not in the cache, flush right, some rows at a time; return the last position's logits [rows, vocab]."""
+        """Run what is not in the cache, flush right, some rows at a time; return the last position's logits [rows,
+        vocab].
+        """
         width, depth = max(len(t) for t in rest), segment.used
         tokens = np.zeros((len(rest), width), dtype=np.int64)
         positions = np.zeros((len(rest), width), dtype=np.int64)
@@ -239,8 +245,9 @@ class _Batch:
 def choose_tokens(logits: torch.Tensor, sampling: Sequence[Sampling], uniforms: Sequence[float]) -> torch.Tensor:
     """Return one token id per row of `logits` [rows, vocab].
 
-    Temperature 0 takes the largest logit. Otherwise the smallest set of likeliest tokens whose probability reaches `top_p` is
-    kept (nucleus sampling, Holtzman et al. 2020), and the row's uniform number in [0, 1) picks from it by cumulative probability.
+    Temperature 0 takes the largest logit. Otherwise the smallest set of likeliest tokens whose probability reaches
+    `top_p` is kept (nucleus sampling, Holtzman et al. 2020), and the row's uniform number in [0, 1) picks from it by
+    cumulative probability.
     """
     chosen = logits.argmax(dim=-1)
     drawn = [row for row, s in enumerate(sampling) if s.temperature > 0]

@@ -1,9 +1,9 @@
 """Keys and values of many live episodes, kept from turn to turn.
 
-A prompt of a later turn begins with the prompt and the answer of the turn before, and all prompts begin with the same system
-prompt and tools. `Rows` remembers for each row which token sits in which slot, so that the next call copies the longest common
-prefix from any row and runs the model over the rest alone. Slots need not be in order or without gaps: positions are given to
-the model explicitly and a mask says which slots a row may see.
+A prompt of a later turn begins with the prompt and the answer of the turn before, and all prompts begin with the same
+system prompt and tools. `Rows` remembers for each row which token sits in which slot, so that the next call copies the
+longest common prefix from any row and runs the model over the rest alone. Slots need not be in order or without gaps:
+positions are given to the model explicitly and a mask says which slots a row may see.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """From generated text to a turn: Qwen3's `<think>` block, content, and `<tool_call>` blocks.
 
-A turn that cannot be taken as meant is never repaired: it becomes a `Turn` without calls whose `error` names what is wrong. Its
-text is broken where it holds control strings, so that rendering the history cannot open a turn that nobody took.
+A turn that cannot be taken as meant is never repaired: it becomes a `Turn` without calls whose `error` names what is
+wrong. Its text is broken where it holds control strings, so that rendering the history cannot open a turn that nobody
+took.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
 """What plays an episode: one interface for an in-process model, a server, and a script.
 
-A policy is asked for the next turn of many live episodes at once. It answers every request, in order, and never raises for
-something a model or a server did: that is a `Turn` whose `error` names it. `Reply` also says what the turn cost and, where the
-policy sees tokens, which ones they were (training on rollouts needs them).
+A policy is asked for the next turn of many live episodes at once. It answers every request, in order, and never raises
+for something a model or a server did: that is a `Turn` whose `error` names it. `Reply` also says what the turn cost
+and, where the policy sees tokens, which ones they were (training on rollouts needs them).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from tracemill.environment.episode import Turn
+from tracemill.environment.episode import Episode, Turn
 
 
 class Sampling(msgspec.Struct, frozen=True):
@@ -34,6 +34,8 @@ class Request(msgspec.Struct, frozen=True):
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]
     sampling: Sampling
+    episode: Episode | None = None
+    """The live episode itself; for scripts, which know more than a model may."""
 
     @property
     def seed(self) -> int:
@@ -71,3 +73,46 @@ class Policy(Protocol):
     def forget(self, keys: Sequence[str]) -> None:
         """Drop what is kept for episodes that ended."""
         ...
+
+
+@runtime_checkable
+class ConcurrentPolicy(Protocol):
+    """A policy whose turns do not wait for one another (a server); at most `concurrency` are under way at once."""
+
+    name: str
+    concurrency: int
+
+    async def act_one(self, request: Request) -> Reply:
+        """Return the reply to one request."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections; called at the end of each loop of events."""
+        ...
+
+
+class Actor(Protocol):
+    """A script that plays by the problem and the whole results so far, such as the arena's expert."""
+
+    def act(self, problem: Any, results: Sequence[list[Any]]) -> Turn:
+        """Return the next turn."""
+        ...
+
+
+class ScriptedPolicy:
+    """A script behind the interface of models: the upper bound of an evaluation, and the embedded teacher."""
+
+    def __init__(self, actor: Actor, name: str = "expert") -> None:
+        self.actor, self.name = actor, name
+
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Return the script's turns; the requests must carry their episodes."""
+        return [Reply(self._turn(request)) for request in requests]
+
+    def forget(self, keys: Sequence[str]) -> None:
+        """Nothing is kept."""
+
+    def _turn(self, request: Request) -> Turn:
+        if request.episode is None:
+            raise ValueError(f"episode {request.key}: a scripted policy needs the live episode in the request")
+        return self.actor.act(request.episode.problem, request.episode.results)

@@ -1,7 +1,7 @@
 """Intervals and tests for rates over a few dozen problems.
 
-Everything is pure and takes its seed. Rates are in [0, 1]. With n problems one problem is worth 1/n: that step is printed beside
-every rate, since a difference below it is no difference.
+Everything is pure and takes its seed. Rates are in [0, 1]. With n problems one problem is worth 1/n: that step is
+printed beside every rate, since a difference below it is no difference.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 def wilson_interval(hits: int, n: int, z: float = Z_95) -> tuple[float, float]:
-    """Return the Wilson score interval of `hits` out of `n` (Wilson 1927); never outside [0, 1]. Raises ValueError for n < 1."""
+    """Return the Wilson score interval of `hits` out of `n` (Wilson 1927); never outside [0, 1]. Raises ValueError
+    for n < 1.
+    """
     if n < 1 or not 0 <= hits <= n:
         raise ValueError(f"an interval needs 0 <= hits <= n and n >= 1, found hits={hits}, n={n}")
     p = hits / n
@@ -79,11 +81,12 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     if discordant == 0:
         return 1.0
     tail = sum(math.comb(discordant, i) for i in range(min(only_a, only_b) + 1))
-    return min(1.0, 2 * tail / 2**discordant)
+    return min(1.0, 2.0 * tail / float(2**discordant))
 
 
 def paired_bootstrap(differences: Sequence[float], seed: int, resamples: int = 10_000) -> tuple[float, float]:
-    """Return the 95% percentile interval of the mean of per-problem `differences`, resampling problems with replacement.
+    """Return the 95% percentile interval of the mean of per-problem `differences`, resampling problems with
+    replacement.
 
     Raises ValueError for no differences.
     """
@@ -98,7 +101,7 @@ def paired_bootstrap(differences: Sequence[float], seed: int, resamples: int = 1
 
 
 def compare_paired(a: Sequence[bool], b: Sequence[bool], seed: int, resamples: int = 10_000) -> PairedTest:
-    """Compare the outcomes of A and B on the same problems, in the same order. Raises ValueError for unequal lengths."""
+    """Compare A and B on the same problems, in the same order. Raises ValueError for unequal lengths."""
     if len(a) != len(b):
         raise ValueError(f"paired outcomes differ in length: {len(a)} and {len(b)}")
     n = len(a)

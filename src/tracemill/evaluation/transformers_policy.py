@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class TransformersPolicy:
     """Plays with a causal language model and its tokenizer; several models of one run differ in `name`.
 
-    `max_context` bounds prompt and answer together; a prompt that leaves no room is the outcome `context_limit`. Call `reset`
-    whenever the model's weights have changed.
+    `max_context` bounds prompt and answer together; a prompt that leaves no room is the outcome `context_limit`. Call
+    `reset` whenever the model's weights have changed.
     """
 
     def __init__(
@@ -105,5 +105,7 @@ def load_policy(folder: Path, **options: Any) -> TransformersPolicy:
             folder, trust_remote_code=False, use_safetensors=True, dtype="auto", attn_implementation="sdpa"
         )
     except (OSError, ValueError) as error:
-        raise StageError(f"{folder}: no checkpoint can be loaded ({error}); expected a folder with safetensors") from error
+        raise StageError(
+            f"{folder}: no checkpoint can be loaded ({error}); expected a folder with safetensors"
+        ) from error
     return TransformersPolicy(model.to(device).eval(), tokenizer, **options)

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tracemill.environment.chat import control_strings
 from tracemill.evaluation.parse import ERRORS, message_turn, parse_turn
 
@@ -57,7 +58,9 @@ def test_what_is_no_turn_has_a_name(text, finish, error):
     assert (turn.error, turn.calls) == (error, [])
 
 
-FRAGMENTS = st.sampled_from(["<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_end|>", '{"name": "a"', "\n", "x"])
+FRAGMENTS = st.sampled_from(
+    ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_end|>", '{"name": "a"', "\n", "x"]
+)
 
 
 @given(st.lists(FRAGMENTS | st.text(max_size=8), max_size=20).map("".join), st.sampled_from(["stop", "length"]))

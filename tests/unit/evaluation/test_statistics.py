@@ -5,6 +5,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tracemill.evaluation.statistics import (
     compare_paired,
     mcnemar_exact,
