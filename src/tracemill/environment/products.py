@@ -12,8 +12,9 @@ import gzip
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import orjson
 
@@ -80,14 +81,16 @@ def check_product(row: Any, where: str) -> dict[str, Any]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool):
+        return False
+    return math.isfinite(value) if isinstance(value, float) else isinstance(value, int) and abs(value) < 2**63
 
 
 def document_text(row: Mapping[str, Any]) -> str:
     """Return the text that is indexed for a product: title, distinct option values, distinct attribute values.
 
-    Source: SN15's index. Each is a line; values are joined by blanks in order of first appearance (ranking sees a bag of
-    words).
+    Source: SN15's index. Each is a line; values are joined by blanks in order of first appearance (ranking sees a
+    bag of words).
     """
     if "contents" in row and "product" in row:
         return str(row["contents"])
@@ -139,14 +142,14 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
     return row  # type: ignore[no-any-return]
 
 
-def _decompressed(file: IO[bytes], path: Path) -> gzip.GzipFile | io.BufferedReader:
+def _decompressed(file: IO[bytes], path: Path) -> AbstractContextManager[IO[bytes]]:
     magic = file.read(4)
     file.seek(0)
     if magic[:2] == b"\x1f\x8b":
-        return gzip.GzipFile(fileobj=file)
+        return closing(cast(IO[bytes], gzip.GzipFile(fileobj=file)))
     if magic == b"\x28\xb5\x2f\xfd":
-        return io.BufferedReader(_ZstdFrames(file, path), 1 << 20)
-    return io.BufferedReader(io.FileIO(file.fileno(), closefd=False), 1 << 20)
+        return closing(io.BufferedReader(_ZstdFrames(file, path), 1 << 20))
+    return nullcontext(file)
 
 
 class _ZstdFrames(io.RawIOBase):
@@ -210,4 +213,4 @@ def _compressed(file: IO[bytes], path: Path) -> Any:
         import zstandard
 
         return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).stream_writer(file, closefd=False)
-    return io.BufferedWriter(io.FileIO(file.fileno(), mode="wb", closefd=False), 1 << 20)
+    return nullcontext(file)

@@ -60,7 +60,8 @@ def inverse_norms(total_length: int, documents: int, k1: float = K1, b: float = 
     saturation, share, one = np.float32(k1), np.float32(b), np.float32(1)
     mean = np.float32(total_length / documents) if documents else one
     lengths = length_table().astype(np.float32)
-    return (one / (saturation * ((one - share) + share * lengths / mean))).astype(np.float32)
+    with np.errstate(divide="ignore"):  # b = 1 and no words: that document is in no posting
+        return (one / (saturation * ((one - share) + share * lengths / mean))).astype(np.float32)
 
 
 def term_weight(documents: int, holding: int, count: int) -> np.float32:
