@@ -15,8 +15,8 @@ from typing import Any
 
 from tracemill.arena.catalog import Product, kind_of, lines_of
 from tracemill.arena.params import ProblemParams
-from tracemill.arena.rewards import isolating_reward, loose_reward, make_voucher
-from tracemill.arena.wording import ask, disguise, paraphrase, reorder
+from tracemill.arena.rewards import is_describable, isolating_reward, loose_reward, make_voucher
+from tracemill.arena.wording import ask, disguise, paraphrase, price_words, reorder
 from tracemill.environment.problem import Problem
 from tracemill.errors import InputError
 
@@ -58,7 +58,7 @@ class _Maker:
         self.free: dict[str, list[str]] = {}
         for title, line in self.lines.items():
             kind = kind_of(line)
-            if kind is not None:
+            if kind is not None and all(map(is_describable, line)):
                 self.free.setdefault(kind, []).append(title)
         for titles in self.free.values():
             self.rng.shuffle(titles)
@@ -94,18 +94,14 @@ class _Maker:
     def _numeric(self, origin: Problem) -> Problem | None:
         """Another member of the same line: the query differs in numbers only."""
         reward = origin.rewards[0]
-        others = [p for p in self.lines[reward["title"][0]] if p["product_id"] != reward["product_id"]]
-        relation = next(iter(reward["price"][0]))
-        for other in others:
-            changed = isolating_reward(other, self.lines[other["title"]], "price", self.rng)
-            if changed is None:
+        line = self.lines[reward["title"][0]]
+        for other in line:
+            if other["product_id"] == reward["product_id"]:
                 continue
-            query = origin.query
-            old, new = reward["price"][0][relation], changed["price"][0].get(relation)
-            if new is None:
+            changed = isolating_reward(other, line, "price", self.rng)
+            if changed is None or set(changed["price"][0]) != set(reward["price"][0]):
                 continue
-            for before, after in zip(old, new, strict=True):
-                query = query if before is None else query.replace(f" {before} ", f" {after} ", 1)
+            query = origin.query.replace(price_words(reward["price"][0]), price_words(changed["price"][0]))
             kept = {**reward, "product_id": other["product_id"], "price": changed["price"]}
             return Problem(f"{origin.problem_id}-numeric", origin.category, query, kept, None)
         return None

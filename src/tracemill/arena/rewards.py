@@ -65,6 +65,13 @@ def make_voucher(kind: str, total: float, percentage: float, rng: random.Random)
     return {"voucher_type": kind, "threshold": threshold, **terms, "price_after_voucher": after, "budget": budget}
 
 
+def is_describable(product: Product) -> bool:
+    """Whether the built-in wording fits: a title of five words, brand and material, and a colour for the first option."""
+    named = {"brand", "material"} <= set(product["attributes"])
+    coloured = "color_family" in product["sku_options"].get("1", {})
+    return named and coloured and len(str(product["title"]).split()) == 5
+
+
 def _stem(product: Product) -> Reward:
     attributes = [{name: list(values)} for name, values in product["attributes"].items()]
     return {
