@@ -66,7 +66,7 @@ def make_voucher(kind: str, total: float, percentage: float, rng: random.Random)
 
 
 def is_describable(product: Product) -> bool:
-    """Whether the built-in wording fits: a title of five words, brand and material, and a colour for the first option."""
+    """Whether the built-in wording fits: a title of five words, brand, material, and a colour for the first option."""
     named = {"brand", "material"} <= set(product["attributes"])
     coloured = "color_family" in product["sku_options"].get("1", {})
     return named and coloured and len(str(product["title"]).split()) == 5
