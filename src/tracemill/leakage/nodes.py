@@ -87,13 +87,16 @@ def _node(key: str, problems: Sequence[Problem], protected: bool) -> Node:
 def read_problem_table(path: Path) -> list[Problem]:
     """Return the problems of a `problems.parquet` (problem_id, category, query, reward and voucher as JSON text).
 
+    A problem of which only the id was seen (its episodes failed before the first step) has no text to compare and is left
+    out; the environment's list of problems names it.
+
     Raises InputError with file and row for a value that is no problem.
     """
     import polars as pl
 
     columns = ["problem_id", "category", "query", "reward", "voucher"]
     rows = pl.read_parquet(path, columns=columns).iter_rows(named=True)
-    return [_problem(row, f"{path}: row {number}") for number, row in enumerate(rows)]
+    return [_problem(row, f"{path}: row {number}") for number, row in enumerate(rows) if row["query"] is not None]
 
 
 def _problem(row: dict[str, Any], where: str) -> Problem:
