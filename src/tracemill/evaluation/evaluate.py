@@ -1,0 +1,183 @@
+"""One checkpoint, evaluated: a greedy episode for every problem, drawn ones for pass@k, and what they say.
+
+The summary names what it is about by digests (checkpoint, template, settings, suite): results with equal digests are
+the same result, others are compared on the problems that they share.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tracemill.environment.index import open_index
+from tracemill.environment.params import PlayParams, ScorerParams
+from tracemill.environment.problem import digest
+from tracemill.environment.scorer import SCORER_VERSION
+from tracemill.environment.titles import load_titles
+from tracemill.evaluation.backends import make_policy
+from tracemill.evaluation.collect import Arena, Job, collect
+from tracemill.evaluation.journal import Journal
+from tracemill.evaluation.metrics import flat_metrics, pass_at, summarise
+from tracemill.evaluation.params import RolloutParams, SamplingParams, SuiteParams
+from tracemill.evaluation.policies import Sampling
+from tracemill.evaluation.records import EpisodeRecord, write_records
+from tracemill.evaluation.suites import EVAL_SUITE, SuiteProblem, Suites, hash_order, load_suites
+
+logger = logging.getLogger(__name__)
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """All that decides how a checkpoint plays and is scored."""
+
+    rollouts: RolloutParams
+    sampling: SamplingParams
+    play: PlayParams
+    scorer: ScorerParams
+
+    def digest(self) -> str:
+        """SHA-256 of what changes an episode; where and how fast it is played is left out."""
+        rollouts = self.rollouts.model_dump(mode="json")
+        endpoint = {"url": self.rollouts.endpoint.url, "model": self.rollouts.endpoint.model}
+        parts = [self.sampling.model_dump(mode="json"), self.play.model_dump(mode="json"), SCORER_VERSION]
+        return digest([{**rollouts, "endpoint": endpoint}, *parts, self.scorer.model_dump(mode="json")])
+
+
+class Inputs(msgspec.Struct, frozen=True):
+    """Files of an evaluation; `model` is None where no checkpoint is played."""
+
+    model: Path | None
+    problems: Path
+    protected: list[Path]
+    pools: Path
+    index: Path
+
+
+class Outputs(msgspec.Struct, frozen=True):
+    """Files that an evaluation writes."""
+
+    episodes: Path
+    metrics: Path
+    summary: Path
+    plot: Path
+
+
+def evaluate_checkpoint(
+    name: str, inputs: Inputs, outputs: Outputs, suites: SuiteParams, settings: Settings, work: Path
+) -> None:
+    """Play, score and summarise the checkpoint `name`; finished episodes under `work` are not played again."""
+    selected = load_suites(inputs.problems, inputs.protected, inputs.pools, suites.names, suites.most_problems)
+    if not selected.problems:
+        logger.warning("no problem is in the suites %s: the rates of %s are unknown", ", ".join(suites.names), name)
+    records = play_suites(selected.problems, inputs, settings, work)
+    summary = describe(name, selected, records, inputs.model, settings)
+    write_records(records, outputs.episodes)
+    outputs.metrics.write_bytes(_json(flat_metrics(summary["suites"])))
+    outputs.summary.write_bytes(_json(summary))
+    write_pass_curve(summary["suites"].get(EVAL_SUITE, {}), outputs.plot)
+
+
+def play_suites(
+    problems: Sequence[SuiteProblem], inputs: Inputs, settings: Settings, work: Path
+) -> list[EpisodeRecord]:
+    """Play the greedy and the drawn episodes of these problems; journalled under `work`."""
+    scripted = settings.rollouts.backend == "expert"
+    jobs = [*greedy_jobs(problems, settings.sampling), *([] if scripted else drawn_jobs(problems, settings.sampling))]
+    if not jobs:
+        return []
+    arena = Arena(open_index(inputs.index), settings.play, load_titles(settings.scorer))
+    policy = make_policy(settings.rollouts, inputs.model)
+    with Journal(work / "episodes.jsonl") as journal:
+        return collect(policy, jobs, arena, journal, settings.rollouts.wave)
+
+
+def greedy_jobs(problems: Sequence[SuiteProblem], params: SamplingParams) -> list[Job]:
+    """One episode a problem at temperature 0."""
+    sampling = Sampling(0.0, 1.0, params.max_new_tokens, params.seed)
+    return [Job(f"{p.problem.problem_id}#greedy", p.problem, sampling, 0, p.key, p.suites) for p in problems]
+
+
+def drawn_jobs(problems: Sequence[SuiteProblem], params: SamplingParams) -> list[Job]:
+    """`samples` episodes for each problem of the eval pool, or for as many of them as are wanted."""
+    sampling = Sampling(params.temperature, params.top_p, params.max_new_tokens, params.seed)
+    pool = [p for p in problems if EVAL_SUITE in p.suites]
+    if params.most_problems:
+        names = sorted((p.problem.problem_id for p in pool), key=hash_order)[: params.most_problems]
+        pool = [p for p in pool if p.problem.problem_id in set(names)]
+    return [
+        Job(f"{p.problem.problem_id}#{sample}", p.problem, sampling, sample, p.key, p.suites)
+        for p in pool
+        for sample in range(params.samples)
+    ]
+
+
+def describe(
+    name: str, selected: Suites, records: Sequence[EpisodeRecord], model: Path | None, settings: Settings
+) -> dict[str, Any]:
+    """Return the summary of one checkpoint's episodes."""
+    suites = {}
+    for suite, whole in sorted(selected.whole.items()):
+        inside = [r for r in records if suite in r.suites]
+        suites[suite] = {
+            "digest": selected.digest(suite),
+            "whole": whole,
+            "limited": sum(suite in p.suites for p in selected.problems) < whole,
+            "contaminated": suite == "protected_full",
+            **summarise([r for r in inside if r.sampling.temperature == 0]),
+        }
+        drawn = [r for r in inside if r.sampling.temperature > 0]
+        if drawn and suite == EVAL_SUITE:
+            suites[suite]["pass_at"] = {
+                "temperature": settings.sampling.temperature,
+                "top_p": settings.sampling.top_p,
+                **pass_at(drawn),
+            }
+    return {
+        "checkpoint": name,
+        "backend": settings.rollouts.backend,
+        "digests": {
+            "checkpoint": folder_digest(model) if model else None,
+            "template": template_digest(model) if model else None,
+            "settings": settings.digest(),
+        },
+        "settings": {
+            "sampling": settings.sampling.model_dump(mode="json"),
+            "play": settings.play.model_dump(mode="json"),
+            "scorer": {**settings.scorer.model_dump(mode="json"), "version": SCORER_VERSION},
+        },
+        "suites": suites,
+    }
+
+
+def folder_digest(folder: Path) -> str:
+    """SHA-256 (hex) over the names and bytes of a checkpoint's files, its README aside."""
+    total = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "README.md"):
+        with path.open("rb") as data:
+            content = hashlib.file_digest(data, "sha256").hexdigest()
+        total.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
+    return total.hexdigest()
+
+
+def template_digest(folder: Path) -> str | None:
+    """SHA-256 (hex) of the chat template that a checkpoint ships, None where it ships none in a file of its own."""
+    path = folder / "chat_template.jinja"
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def write_pass_curve(suite: dict[str, Any], path: Path) -> None:
+    """Write pass@k of the eval suite as CSV for `dvc plots`; the header alone where nothing was drawn."""
+    with path.open("w", newline="", encoding="ascii") as out:
+        table = csv.writer(out, lineterminator="\n")
+        table.writerow(["k", "pass_at_k", "low", "high"])
+        for row in suite.get("pass_at", {}).get("estimates", []):
+            table.writerow([row["k"], *(f"{row[key]:.6f}" for key in ("value", "low", "high"))])
+
+
+def _json(value: Any) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
