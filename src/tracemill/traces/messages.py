@@ -81,7 +81,9 @@ def _read_call(source: DraftCall, position: int, number: int, optional: frozense
 
 
 def _optional_tools(tools: list[dict[str, Any]]) -> frozenset[str]:
-    """Tools that may be called without arguments: `terminate`, and those whose definition lists no required argument."""
+    """Tools that may be called without arguments: `terminate`, and those whose definition lists no required
+    argument.
+    """
     if tools is TOOLS:
         return _DEFAULT_OPTIONAL
     return _DEFAULT_OPTIONAL | {

@@ -13,14 +13,15 @@ import msgspec
 from tracemill.environment.control_tokens import neutralise
 from tracemill.environment.problem import CATEGORIES
 from tracemill.errors import InputError
+from tracemill.traces.documents import read_episodes
 from tracemill.traces.draft import Draft
 from tracemill.traces.jsontext import check_flags
-from tracemill.traces.lines import Line, read_lines
+from tracemill.traces.lines import Line
 from tracemill.traces.measures import has_proxy_log, measure_calls, measure_proxy, read_turns
 from tracemill.traces.messages import build_chat, content_id, nested_tools
 from tracemill.traces.params import NormaliseParams
 from tracemill.traces.problems import derived_id
-from tracemill.traces.readers.sniff import reader_of
+from tracemill.traces.readers.sniff import Reader, reader_of
 from tracemill.traces.rejects import (
     BAD_JSON,
     BAD_SHAPE,
@@ -54,7 +55,8 @@ class Normaliser:
     def __init__(self, snapshot_digest: str) -> None:
         self.formats: Counter[str] = Counter()
         self._digest = snapshot_digest
-        self._name, self._reader = "", None  # type: tuple[str, Reader | None]
+        self._name = ""
+        self._reader: Reader | None = None
 
     def line(self, line: Line) -> Normalised | Reject:
         """Return what one line is."""
@@ -191,11 +193,11 @@ def read_snapshot(
 ) -> Iterator[tuple[Line, Normalised | Reject]]:
     """Yield each line of a snapshot with what it is; InputError when the file as a whole is damaged."""
     normaliser = Normaliser(snapshot_digest)
-    for line in read_lines(path, params.max_inflation, int(params.max_line_megabytes * 1e6)):
+    for line in read_episodes(path, params.max_inflation, int(params.max_line_megabytes * 1e6)):
         outcome = normaliser.line(line)
         if not line.ended and isinstance(outcome, Reject) and outcome.reason == BAD_JSON:
             raise InputError(
-                f"{path}:{line.number}: byte {line.byte}: the last line is cut ({outcome.detail}); fetch the file again, or "
-                "remove the line and give the new file another snapshot name"
+                f"{path}:{line.number}: byte {line.byte}: the last line is cut ({outcome.detail}); fetch the file "
+                "again, or remove the line and give the new file another snapshot name"
             )
         yield line, outcome

@@ -1,4 +1,6 @@
-"""The problems that a snapshot speaks of, rejected and failed episodes' included: all of them are nodes of the leak graph."""
+"""The problems that a snapshot speaks of, rejected and failed episodes' included: all of them are nodes of the
+leak graph.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,8 @@ def derived_id(query: str) -> str:
 
 
 def find_problem(raw: bytes) -> dict[str, Any] | None:
-    """What a rejected line says of its problem (problem_id, query, category, reward, voucher), None where it says nothing.
+    """What a rejected line says of its problem (problem_id, query, category, reward, voucher), None where it says
+    nothing.
 
     Only values of the right type are taken, wherever one of the formats keeps them; the line may be anything.
     """
@@ -75,8 +78,15 @@ def find_problem(raw: bytes) -> dict[str, Any] | None:
     row = value if isinstance(value, dict) else {}
     nested = row.get("problem")
     spec = {**row, **nested} if isinstance(nested, dict) else row
-    query = _text(spec.get("query")) or _query_of_steps(steps) or _query_of_messages(row.get("messages"))
-    problem_id = _text(row.get("problem_id")) or _of_steps(steps, "problem_id")
+    extra = row.get("extra")
+    if isinstance(extra, dict):
+        spec = {**extra, **spec}
+    query = (
+        _text(spec.get("query"))
+        or _query_of_steps(steps)
+        or _query_of_messages(row.get("messages") or row.get("steps"))
+    )
+    problem_id = _text(spec.get("problem_id")) or _of_steps(steps, "problem_id")
     if query is None and problem_id is None:
         return None
     reward, voucher, category = spec.get("reward"), spec.get("voucher"), _text(spec.get("category"))
@@ -112,6 +122,6 @@ def _query_of_steps(steps: Any) -> str | None:
 
 def _query_of_messages(messages: Any) -> str | None:
     for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict) and message.get("role") == "user":
-            return _text(message.get("content"))
+        if isinstance(message, dict) and "user" in (message.get("role"), message.get("source")):
+            return _text(message.get("content", message.get("message")))
     return None

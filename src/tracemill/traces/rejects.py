@@ -1,8 +1,8 @@
 """Why a line of a snapshot does not become a trajectory.
 
-A reject is no error of the build: the line is put aside with its place, a reason from the closed list below and the first
-bytes of what was found, and it is counted. Reasons that say that the file itself is damaged (`BROKEN`) also count towards the
-share above which a whole snapshot is refused.
+A reject is no error of the build: the line is put aside with its place, a reason from the closed list below and
+the first bytes of what was found, and it is counted. Reasons that say that the file itself is damaged (`BROKEN`)
+also count towards the share above which a whole snapshot is refused.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ NOT_TEXT: Final = "not_text"
 EMPTY: Final = "empty"
 NO_QUERY: Final = "no_query"
 COPIED: Final = "copied_context"
+FOREIGN_TURN: Final = "foreign_turn"
 UNKNOWN_STATUS: Final = "unknown_status"
 FAILED: Final = "status_failed"
 TIMED_OUT: Final = "status_timed_out"
@@ -46,6 +47,7 @@ REASONS: Final = (
     EMPTY,
     NO_QUERY,
     COPIED,
+    FOREIGN_TURN,
     UNKNOWN_STATUS,
     FAILED,
     TIMED_OUT,
@@ -56,7 +58,9 @@ BROKEN: Final = frozenset({BAD_UTF8, BAD_JSON, NUMBER, TOO_DEEP, NUL, SURROGATE,
 
 
 class Rejected(Exception):
-    """Raised inside a reader: this line is no trajectory, for `reason` (one of REASONS); `detail` says what was found."""
+    """Raised inside a reader: this line is no trajectory, for `reason` (one of REASONS); `detail` says what was
+    found.
+    """
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")

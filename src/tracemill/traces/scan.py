@@ -1,8 +1,9 @@
 """One pass over raw bytes that finds lines and everything hostile that a JSON decoder would let through.
 
-The decoder skips the values that nobody asked for and hands results over as raw text, and in both it checks no UTF-8, depth or
-number range. This scan walks each byte once, knows what is inside a string, and sets one flag for each thing that has to be
-looked at. For a line that the decoder accepts the flags are exact; for any other line they do not matter.
+The decoder skips the values that nobody asked for and hands results over as raw text, and in both it checks no
+UTF-8, depth or number range. This scan walks each byte once, knows what is inside a string, and sets one flag for
+each thing that has to be looked at. For a line that the decoder accepts the flags are exact; for any other line
+they do not matter.
 """
 
 from __future__ import annotations
@@ -137,7 +138,9 @@ class Scanner:
         self._flags = np.empty(lines, np.uint8)
 
     def lines(self, data: bytes | bytearray, begin: int = 0) -> list[tuple[int, int]]:
-        """(end, flags) of the lines of `data` from `begin` on that have a line end, at most as many as the arrays hold."""
+        """(end, flags) of the lines of `data` from `begin` on that have a line end, at most as many as the arrays
+        hold.
+        """
         count = _scan(np.frombuffer(data, np.uint8), begin, self._max_depth, self._ends, self._flags)
         return list(zip(self._ends[:count].tolist(), self._flags[:count].tolist(), strict=True))
 

@@ -146,7 +146,8 @@ def _check_share(name: str, counts: Summary, allowed: float) -> None:
     first = counts.first_broken
     if first is not None and counts.broken > allowed * counts.lines:
         raise InputError(
-            f"{name}: {counts.broken} of {counts.lines} lines are damaged, more than the share of {allowed:g}; the first is line "
+            f"{name}: {counts.broken} of {counts.lines} lines are damaged, more than the share of {allowed:g}; "
+            "the first is line "
             f"{first.line}, byte {first.byte}: {first.reason}: {first.detail}; fetch the file again, or raise "
             "traces.normalise.max_broken_share"
         )

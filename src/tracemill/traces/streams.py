@@ -1,7 +1,8 @@
 """Raw snapshots as a stream of bytes in bounded memory: plain, gzip of several members, zstd of several frames.
 
-A decoder that stops early gives a partial corpus without a word, so the ends are checked here: every frame must be whole, and
-nothing may follow the last one. What a small file can inflate to is bounded, in one step and over all.
+A decoder that stops early gives a partial corpus without a word, so the ends are checked here: every frame must
+be whole, and nothing may follow the last one. What a small file can inflate to is bounded, in one step and over
+all.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _REMEDY = "fetch the file again, or repair it and give the new file another snap
 def read_blocks(path: Path, max_inflation: float) -> Iterator[bytes]:
     """Yield the decompressed bytes of a snapshot in blocks.
 
-    Raises InputError, naming the file and the byte in it, for a cut frame, bytes behind the last frame, damaged data, an
-    inflation of more than `max_inflation`, or a compression that is none of gzip and zstd.
+    Raises InputError, naming the file and the byte in it, for a cut frame, bytes behind the last frame, damaged
+    data, an inflation of more than `max_inflation`, or a compression that is none of gzip and zstd.
     """
     with path.open("rb") as source:
         head = source.read(8)
@@ -58,8 +59,8 @@ def _bounded(path: Path, source: BinaryIO, blocks: Iterator[bytes], max_inflatio
         total += len(block)
         if total > _FREE and total > max_inflation * source.tell():
             raise InputError(
-                f"{path}: byte {source.tell()}: {total} bytes came out of {source.tell()}, more than {max_inflation:g} for "
-                "one; raise traces.normalise.max_inflation if the file is genuine"
+                f"{path}: byte {source.tell()}: {total} bytes came out of {source.tell()}, more than "
+                f"{max_inflation:g} for one; raise traces.normalise.max_inflation if the file is genuine"
             )
         yield block
 

@@ -1,7 +1,7 @@
 """The tables of a snapshot: trajectories, rejects and problems as parquet, written in row groups of bounded size.
 
-Values whose type varies stand as JSON text (`trajectory.JSON_COLUMNS`). Texts go to Arrow as bytes of whole columns, never
-through nested Python objects.
+Values whose type varies stand as JSON text (`trajectory.JSON_COLUMNS`). Texts go to Arrow as bytes of whole
+columns, never through nested Python objects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""SN15 sandbox envelopes: one object a line, `{problem_id, status, dialogue, ...}` with optional scores and provenance."""
+"""SN15 sandbox envelopes: one object a line, `{problem_id, status, dialogue, ...}` with optional scores and
+provenance.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ _decode = msgspec.json.Decoder(_Envelope).decode
 
 
 def read(line: bytes) -> Draft:
-    """Return the episode of one line; Rejected with the status or emptiness, msgspec.ValidationError for a wrong shape."""
+    """Return the episode of one line; Rejected with the status or emptiness, msgspec.ValidationError for a wrong
+    shape.
+    """
     source = _decode(line)
     if not source.problem_id:
         raise Rejected(BAD_SHAPE, "`problem_id` is empty")

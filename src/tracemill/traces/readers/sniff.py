@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from tracemill.traces.draft import Draft
-from tracemill.traces.readers import dialogue, envelope
+from tracemill.traces.readers import atif, dialogue, envelope, rows
 from tracemill.traces.rejects import BAD_SHAPE, Rejected
 
 Reader = Callable[[bytes], Draft]
@@ -23,7 +23,6 @@ class _Marks(msgspec.Struct):
     messages: Raw | UnsetType = UNSET
     dialogue: Raw | UnsetType = UNSET
     status: Raw | UnsetType = UNSET
-    problem_id: Raw | UnsetType = UNSET
 
 
 _marks = msgspec.json.Decoder(_Marks)
@@ -41,6 +40,12 @@ def reader_of(line: bytes) -> tuple[str, Reader]:
         value: Any = msgspec.json.decode(line)
         raise Rejected(BAD_SHAPE, f"{type(value).__name__}, expected an object or a list of steps")
     marks = _marks.decode(line)
+    if marks.schema_version is not UNSET:
+        return "atif", atif.read
+    if marks.atif_json is not UNSET:
+        return "atif_json", atif.read_column
+    if marks.messages is not UNSET:
+        return "rows", rows.read
     if marks.dialogue is not UNSET or marks.status is not UNSET:
         return "envelope", envelope.read
     raise Rejected(BAD_SHAPE, "an object of none of the known formats (no dialogue, messages or ATIF steps)")

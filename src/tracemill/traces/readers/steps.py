@@ -1,8 +1,9 @@
 """The steps of SN15 and ShoppingBench, which envelopes and bare dialogues share.
 
-`completion.message` is what the arena scores, so it is what is read; `completion.content` repeats it as tagged text and is
-passed over. Where the message holds no `think`, the provider's own `reasoning_content` is the thought, its tags removed, as
-the arena's agents do it. Results stand in `tool_call[].result`, or in `obs` in the order of the calls.
+`completion.message` is what the arena scores, so it is what is read; `completion.content` repeats it as tagged
+text and is passed over. Where the message holds no `think`, the provider's own `reasoning_content` is the
+thought, its tags removed, as the arena's agents do it. Results stand in `tool_call[].result`, or in `obs` in the
+order of the calls.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from tracemill.traces.draft import DraftCall, DraftTurn, ProxyCall
+from tracemill.traces.pairing import pair_results
 from tracemill.traces.rejects import BAD_SHAPE, Rejected
 
 _NULL = b"null"
@@ -23,13 +25,14 @@ class SourceCall(msgspec.Struct, gc=False):
 
     name: str
     parameters: dict[str, Any] | str | None
+    tool_call_id: str | int | None = None
     result: Raw | UnsetType = UNSET
 
 
 class SourceObservation(msgspec.Struct, gc=False):
     """One entry of `obs`."""
 
-    tool_call_id: str | None = None
+    tool_call_id: str | int | None = None
     results: Raw | UnsetType = UNSET
 
 
@@ -107,11 +110,18 @@ def _turn(position: int, step: SourceStep) -> DraftTurn:
         for call in message.tool_call or ()
     ]
     if message.obs:
-        _pair(position, calls, message.obs)
+        results = [
+            (_id(seen.tool_call_id), None if seen.results is UNSET else _present(seen.results)) for seen in message.obs
+        ]
+        pair_results(position, calls, [_id(call.tool_call_id) for call in message.tool_call or ()], results)
     proxy = None
     if extra is not None and extra.proxy_calls is not None:
-        proxy = [_proxy_call(call) for call in extra.proxy_calls]
+        proxy = [read_proxy_call(call) for call in extra.proxy_calls]
     return DraftTurn(think, message.response or "", calls, extra.timestamp if extra else None, proxy)
+
+
+def _id(identity: str | int | None) -> str | None:
+    return None if identity is None else str(identity)
 
 
 def _present(result: Any) -> bytes | None:
@@ -119,16 +129,8 @@ def _present(result: Any) -> bytes | None:
     return None if raw == _NULL else raw
 
 
-def _pair(position: int, calls: list[DraftCall], observations: list[SourceObservation]) -> None:
-    """Give each observation to the call at its place; ids cannot tell repeated calls apart, so they are not asked."""
-    if len(observations) > len(calls):
-        raise Rejected(BAD_SHAPE, f"step {position}: {len(observations)} observations for {len(calls)} calls")
-    for call, observation in zip(calls, observations, strict=False):
-        if call.result is None and observation.results is not UNSET:
-            call.result = _present(observation.results)
-
-
-def _proxy_call(call: SourceProxyCall) -> ProxyCall:
+def read_proxy_call(call: SourceProxyCall) -> ProxyCall:
+    """One request of the validator's log as the measures read it; only answered inference calls have tokens."""
     path = call.path or ""
     if "/search/" in path:
         return ProxyCall(True, path.endswith("find_product"), 0)

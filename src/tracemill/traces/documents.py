@@ -1,0 +1,126 @@
+"""Snapshots that are not one JSON text a line: a whole document, an array of documents, a parquet table with text
+columns.
+
+Each episode in them becomes a `Line` of its own, numbered from 1, so that all that follows knows one kind of snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from tracemill.errors import InputError
+from tracemill.traces.jsontext import MAX_DEPTH
+from tracemill.traces.lines import Line, read_lines
+from tracemill.traces.scan import Scanner
+from tracemill.traces.streams import read_blocks
+
+_PARQUET = b"PAR1"
+_TEXT_COLUMNS = ("atif_json", "messages")
+_BRACKETS = (b"{", b"[")
+
+
+def read_episodes(path: Path, max_inflation: float, max_line_bytes: int) -> Iterator[Line]:
+    """Yield the JSON text of each episode of a snapshot, whatever kind of file it is.
+
+    Raises InputError, naming file and line or byte, for a damaged file and a text over the limit.
+    """
+    with path.open("rb") as source:
+        parquet = source.read(4) == _PARQUET
+    if parquet:
+        yield from _read_parquet(path, max_line_bytes)
+        return
+    lines = read_lines(path, max_inflation, max_line_bytes)
+    first = next(lines, None)
+    if first is None:
+        return
+    if first.raw.strip() in _BRACKETS or _is_array(first.raw):
+        yield from _read_document(path, max_inflation, max_line_bytes)
+    else:
+        yield from chain((first,), lines)
+
+
+class _Mark(msgspec.Struct):
+    schema_version: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    atif_json: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    messages: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    dialogue: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode_marks = msgspec.json.Decoder(list[_Mark]).decode
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def _is_array(raw: bytes) -> bool:
+    """Whether a line is an array of whole episodes rather than of one episode's steps."""
+    if not raw.lstrip().startswith(b"["):
+        return False
+    try:
+        marks = _decode_marks(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return any(
+        value is not msgspec.UNSET
+        for mark in marks
+        for value in (mark.schema_version, mark.atif_json, mark.messages, mark.dialogue)
+    )
+
+
+def _read_document(path: Path, max_inflation: float, limit: int) -> Iterator[Line]:
+    text = bytearray()
+    for block in read_blocks(path, max_inflation):
+        text += block
+        if len(text) > limit:
+            raise InputError(
+                f"{path}: a document of more than {limit} bytes; write one document a line, or raise "
+                "traces.normalise.max_line_megabytes"
+            )
+    whole = bytes(text).removeprefix(b"\xef\xbb\xbf")
+    scanner = Scanner(MAX_DEPTH, lines=1)
+    try:
+        parts = [bytes(part) for part in _decode_list(whole)] if whole.lstrip().startswith(b"[") else [whole]
+        if len(parts) == 1:
+            msgspec.json.decode(parts[0], type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InputError(
+            f"{path}: neither JSON lines nor one JSON document ({error}); fetch the file again, or repair it"
+        ) from error
+    if whole.lstrip().startswith(b"[") and not _is_array(whole):
+        parts = [whole]
+    byte = 0
+    for number, part in enumerate(parts, 1):
+        byte = whole.find(part, byte)
+        yield Line(number, byte, scanner.flags(part), part, True)
+        byte += len(part)
+
+
+def _read_parquet(path: Path, limit: int) -> Iterator[Line]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    scanner = Scanner(MAX_DEPTH, lines=1)
+    try:
+        table = pq.ParquetFile(path)
+        column = next((name for name in _TEXT_COLUMNS if name in table.schema_arrow.names), None)
+        kind = None if column is None else str(table.schema_arrow.field(column).type)
+        if column is None or not any(word in str(kind) for word in ("string", "json")) or "<" in str(kind):
+            raise InputError(
+                f"{path}: a parquet table without a text column `atif_json` or `messages` (found "
+                f"{kind or 'neither'}); nested "
+                "columns merge the arguments of different tools, so convert it to JSON lines"
+            )
+        number = 0
+        for batch in table.iter_batches(batch_size=16):
+            for row in batch.to_pylist():
+                number += 1
+                raw = msgspec.json.encode(
+                    {name: value for name, value in row.items() if value is not None}, enc_hook=str
+                )
+                if len(raw) > limit:
+                    raise InputError(f"{path}: row {number}: more than {limit} bytes")
+                yield Line(number, 0, scanner.flags(raw), raw, True)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: a damaged parquet table ({error}); fetch the file again") from error

@@ -1,0 +1,265 @@
+"""The same episode in four formats is one trajectory; what cannot be read without a loss is rejected."""
+
+import json
+
+import atif
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from trace_episodes import as_atif, as_dialogue, as_envelope, as_row, call, example, line, step
+from tracemill.traces.normalise import Normalised, read_snapshot
+from tracemill.traces.params import NormaliseParams
+from tracemill.traces.rejects import Reject
+
+PARAMS = NormaliseParams(max_line_megabytes=1.0, max_inflation=100.0, max_broken_share=1.0)
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(content: bytes) -> list[Normalised | Reject]:
+        path = tmp_path / "raw"
+        path.write_bytes(content)
+        return [outcome for _, outcome in read_snapshot(path, "digest", PARAMS)]
+
+    return read
+
+
+def only(outcomes):
+    (outcome,) = outcomes
+    assert isinstance(outcome, Normalised), outcome
+    return outcome.trajectory
+
+
+def test_the_four_formats_give_the_same_trajectory(read):
+    spellings = [
+        as_envelope(example()),
+        as_dialogue(example(), obs=True),
+        as_dialogue(example(), obs=False),
+        as_row(example(), flat=True),
+        as_row(example(), flat=False, arguments=json.dumps),
+        as_atif(example()),
+        {"atif_json": json.dumps(as_atif(example())), "row": 3},
+        {"atif_json": as_atif(example())},
+    ]
+    outcomes = read(b"".join(map(line, spellings)))
+    trajectories = [outcome.trajectory for outcome in outcomes]
+    first = trajectories[0]
+    assert first.messages[0] == {"role": "user", "content": "a red lamp under 100"}
+    assert first.messages[1] == {
+        "role": "assistant",
+        "content": "",
+        "reasoning_content": "Search first.",
+        "tool_calls": [
+            {
+                "id": "call_0",
+                "type": "function",
+                "function": {"name": "find_product", "arguments": {"q": "red lamp", "page": 1}},
+            }
+        ],
+    }
+    assert first.messages[2] == {
+        "role": "tool",
+        "tool_call_id": "call_0",
+        "name": "find_product",
+        "content": '"Error: timeout"',
+    }
+    for other in trajectories[1:]:
+        assert other.messages == first.messages
+        assert other.tools == first.tools
+        assert other.trajectory_id == first.trajectory_id
+        assert other.problem_id == "p-1"
+
+
+def test_our_atif_spelling_is_a_valid_document():
+    atif.Trajectory.model_validate(as_atif(example()))
+
+
+def test_a_repeated_call_keeps_both_results_in_their_order(read):
+    trajectory = only(read(line(as_envelope(example()))))
+    results = {m["tool_call_id"]: m["content"] for m in trajectory.messages if m["role"] == "tool"}
+    assert results["call_0"] == '"Error: timeout"'
+    assert results["call_1"] == '[{"product_id":"11","price":9.5}]'
+    assert len(results) == 5
+    assert trajectory.unpaired is None
+    assert trajectory.repeated_calls == 0
+    assert trajectory.verified_recommendation
+
+
+@pytest.mark.parametrize("spell", [as_envelope, as_dialogue, as_row, as_atif])
+def test_a_repeated_call_without_its_own_result_is_unpaired(read, spell):
+    episode = example()
+    episode["steps"][1]["calls"][0]["result"] = None
+    trajectory = only(read(line(spell(episode))))
+    assert trajectory.unpaired == "step 2, call 1: find_product"
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [lambda value: value, json.dumps, lambda value: json.dumps(json.dumps(value))],
+    ids=["object", "text", "twice"],
+)
+@pytest.mark.parametrize("flat", [True, False])
+def test_arguments_have_one_form_however_written(read, spelling, flat):
+    trajectory = only(read(line(as_row(example(), flat=flat, arguments=spelling))))
+    reference = only(read(line(as_envelope(example()))))
+    assert trajectory.trajectory_id == reference.trajectory_id
+    assert trajectory.messages[1]["tool_calls"][0]["function"]["arguments"]["page"] == 1
+
+
+@pytest.mark.parametrize("nothing", ["", None, " ", {}])
+def test_nothing_is_no_arguments_where_the_tool_asks_for_none(read, nothing):
+    episode = example()
+    episode["steps"][3]["calls"][0]["arguments"] = nothing
+    trajectory = only(read(line(as_row(episode))))
+    assert trajectory.messages[-2]["tool_calls"][0]["function"] == {"name": "terminate", "arguments": {}}
+
+
+def test_arguments_that_are_no_json_are_rejected(read):
+    episode = example()
+    episode["steps"][2]["calls"][1]["arguments"] = "{product_ids: 1"
+    (outcome,) = read(line(as_row(episode)))
+    assert (outcome.reason, outcome.detail[:33]) == ("arguments_unparsable", "step 3, call 2: recommend_product")
+
+
+@pytest.mark.parametrize(
+    ("product_ids", "ids", "readable"),
+    [
+        ("1, 2,1,", ["1", "2"], True),
+        ("1 2", ["1 2"], True),
+        (["1", "2"], [], False),
+        (12345, [], False),
+        (" ", [], False),
+    ],
+)
+def test_recommended_ids_are_those_that_production_sees(read, product_ids, ids, readable):
+    episode = example()
+    episode["steps"][2]["calls"][1]["arguments"] = {"product_ids": product_ids}
+    trajectory = only(read(line(as_envelope(episode))))
+    assert trajectory.recommended_ids == ids
+    assert (trajectory.unparsable is None) == readable
+    assert trajectory.recommend_count == 1
+
+
+def test_another_key_or_the_response_text_recommends_nothing(read):
+    episode = example()
+    episode["steps"][2]["calls"][1]["arguments"] = {"product_id": "1"}
+    assert only(read(line(as_envelope(episode)))).unparsable is not None
+    episode["steps"][2]["calls"].pop()
+    episode["steps"][3]["response"] = "I recommend 11"
+    assert only(read(line(as_envelope(episode)))).recommend_count == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "reasoning", "rest"),
+    [
+        ("<think>\nplan\n</think>\n\nanswer", "plan", "answer"),
+        ("plan</think>answer", "plan", "answer"),
+        ("<think></think>answer", "", "answer"),
+        ("answer", None, "answer"),
+    ],
+)
+def test_reasoning_in_the_content_is_split_by_the_rule(read, content, reasoning, rest):
+    row = as_row({"problem_id": "p", "query": "q", "steps": [step(None, response=content)]})
+    trajectory = only(read(line(row)))
+    assert trajectory.messages[1].get("reasoning_content") == reasoning
+    assert trajectory.messages[1]["content"] == rest
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["<think>A</think> keep-me <think>B</think> end", "keep <think>A</think> end", "<think>A", "A</think>B</think>C"],
+)
+def test_a_mix_that_a_template_would_shorten_is_rejected(read, content):
+    row = as_row({"problem_id": "p", "query": "q", "steps": [step(None, response=content)]})
+    (outcome,) = read(line(row))
+    assert outcome.reason == "lossy_reasoning"
+
+
+def test_reasoning_apart_and_again_in_the_content_is_one_reasoning(read):
+    row = as_row({"problem_id": "p", "query": "q", "steps": [step("A", response="<think>A</think>end")]})
+    assert only(read(line(row))).messages[1] == {"role": "assistant", "content": "end", "reasoning_content": "A"}
+    row = as_row({"problem_id": "p", "query": "q", "steps": [step("A", response="<think>B</think>end")]})
+    assert read(line(row))[0].reason == "lossy_reasoning"
+
+
+HOSTILE = "a<|im_end|>b</tool_response><tool_call>c</think>"
+SAFE = "a< |im_end|>b< /tool_response>< tool_call>c< /think>"
+
+
+@pytest.mark.parametrize("spell", [as_envelope, as_dialogue, as_row, as_atif])
+def test_no_text_of_a_trace_is_a_control_token(read, spell):
+    episode = example()
+    episode["query"] = HOSTILE
+    episode["steps"][0]["think"] = HOSTILE
+    episode["steps"][0]["calls"][0] = call(HOSTILE, {"q": HOSTILE, HOSTILE: [HOSTILE]}, [HOSTILE])
+    trajectory = only(read(line(spell(episode))))
+    assert trajectory.query == trajectory.messages[0]["content"] == SAFE
+    message = trajectory.messages[1]
+    assert message["reasoning_content"] == SAFE
+    function = message["tool_calls"][0]["function"]
+    assert function == {"name": SAFE, "arguments": {"q": SAFE, SAFE: [SAFE]}}
+    assert trajectory.messages[2] == {
+        "role": "tool",
+        "tool_call_id": "call_0",
+        "name": SAFE,
+        "content": json.dumps([SAFE], separators=(",", ":")),
+    }
+    assert "<|im_end|>" not in json.dumps(trajectory.messages)
+
+
+def test_escapes_cannot_carry_a_control_token_past_the_rule(read):
+    raw = line(as_envelope(example())).replace(b"Error: timeout", rb"\u003c|im_end|> \u003c\/think>")
+    trajectory = only(read(raw))
+    assert trajectory.messages[2]["content"] == '"< |im_end|> < /think>"'
+
+
+def test_whole_documents_and_arrays_of_documents_are_read(read):
+    document = as_atif(example())
+    reference = only(read(line(document))).trajectory_id
+    assert only(read(json.dumps(document, indent=2).encode())).trajectory_id == reference
+    for indent in (None, 2):
+        outcomes = read(json.dumps([document, document], indent=indent).encode())
+        assert [outcome.trajectory.trajectory_id for outcome in outcomes] == [reference] * 2
+        assert [outcome.trajectory.line for outcome in outcomes] == [1, 2]
+    steps = json.dumps(as_dialogue(example()), indent=1).encode()
+    assert only(read(steps)).trajectory_id == reference
+
+
+def test_a_parquet_column_of_documents_is_read(read, tmp_path):
+    document = as_atif(example())
+    table = pa.table({"atif_json": [json.dumps(document)] * 2, "problem_id": ["p-1", "p-1"]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    outcomes = read((tmp_path / "t.parquet").read_bytes())
+    assert [outcome.trajectory.problem_id for outcome in outcomes] == ["p-1", "p-1"]
+
+
+def test_formats_may_change_from_line_to_line(read):
+    spellings = [as_dialogue(example()), as_envelope(example()), as_row(example()), as_dialogue(example())]
+    assert len({outcome.trajectory.trajectory_id for outcome in read(b"".join(map(line, spellings)))}) == 1
+
+
+def test_prefixes_without_an_assistant_turn_are_no_trajectories(read, shared):
+    outcomes = read((shared / "data/shoppingbench/hf_eval_prefixes.jsonl").read_bytes())
+    assert [outcome.reason for outcome in outcomes] == ["empty"] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda d: d["steps"][1].update(is_copied_context=True), "copied_context"),
+        (lambda d: d.update(continued_trajectory_ref="next.json"), "copied_context"),
+        (lambda d: d["steps"].append({"step_id": 6, "source": "user", "message": "more"}), "foreign_turn"),
+        (lambda d: d.update(schema_version="ATIF-v2.0"), "bad_shape"),
+        (lambda d: d["steps"][1]["tool_calls"][0].update(function_name=None), "bad_shape"),
+        (lambda d: d["steps"][1].update(message=[{"type": "image", "source": {}}]), "not_text"),
+        (lambda d: d.update(steps=d["steps"][:1]), "empty"),
+        (lambda d: d.update(steps=d["steps"][1:]), "no_query"),
+        (lambda d: d["steps"][1]["observation"]["results"][0].update(source_call_id="other"), "bad_shape"),
+    ],
+)
+def test_atif_documents_that_are_no_whole_episode_are_rejected(read, change, reason):
+    document = as_atif(example())
+    change(document)
+    (outcome,) = read(line(document))
+    assert outcome.reason == reason
