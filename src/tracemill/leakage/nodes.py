@@ -87,8 +87,8 @@ def _node(key: str, problems: Sequence[Problem], protected: bool) -> Node:
 def read_problem_table(path: Path) -> list[Problem]:
     """Return the problems of a `problems.parquet` (problem_id, category, query, reward and voucher as JSON text).
 
-    A problem of which only the id was seen (its episodes failed before the first step) has no text to compare and is left
-    out; the environment's list of problems names it.
+    A problem of which only the id was seen (its episodes failed before the first step) has no text to compare and is
+    left out; the environment's list of problems names it.
 
     Raises InputError with file and row for a value that is no problem.
     """

@@ -26,6 +26,7 @@ _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _INCH = re.compile(r"(?<=\d)\s*(?:''|\")")
 _THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?!\d|,\d)")
+_BARE_FRACTION = re.compile(r"(?<![\w.])\.(?=\d)")
 _SPACED_THOUSANDS = re.compile(r"(?<=\d)[\u00a0\u202f\u2009](?=\d{3}(?!\d))")
 _CURRENCY = re.compile(r"(?<!\w)(?:php|₱|\$|rs\.?)\s?(?=\d)")
 _PESO = re.compile(
@@ -107,7 +108,7 @@ def _unify(text: str) -> str:
     """Return cleaned text with its numbers in one form and the domain's phrases by one word each."""
     text = _LIST_MARKER.sub("\n", text)
     text = _THOUSANDS.sub(lambda m: m.group().replace(",", ""), _ANGLE.sub(" ", text))
-    text = _NUMBER.sub(lambda m: _plain(m.group()), _INCH.sub(" inch ", text))
+    text = _NUMBER.sub(lambda m: _plain(m.group()), _INCH.sub(" inch ", _BARE_FRACTION.sub("0.", text)))
     text = _PESO.sub(r"\1\2", _CURRENCY.sub("", _APOSTROPHE.sub("", text)))
     text = _UNIT.sub(lambda m: f"{m.group(1)}{UNITS[m.group(2)]}", text)
     text = _UNSPACED.sub(

@@ -36,13 +36,6 @@ class ProtectedParams(_Section):
     files: tuple[str, ...] = ()
     """Problem files (JSONL with `query`, and `reward` where known), relative to the project."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _list(cls, value: object) -> object:
-        if isinstance(value, dict) and isinstance(value.get("files"), list):
-            return {**value, "files": tuple(value["files"])}
-        return value
-
 
 class PoolParams(_Section):
     """Which clusters are held out. Raising a threshold later only holds out more; lowering one, or another seed, is a

@@ -76,7 +76,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"extra large", "xl"),
     (r"(?:mobile|cell|smart) ?phones?", "phone"),
     (r"(?:make up|makeup)", "makeup"),
-    (r"(?:pack|packs|bundle) of (?=\d)", ""),
+    (r"(?:pack|packs|bundle) of", ""),
     (r"(?:water proof)", "waterproof"),
 )
 """Pairs of a pattern over whole words and what stands for it; the few phrases that the shopping domain words in many
