@@ -2,7 +2,8 @@
 
 An entry is `{"axis", "wanted", "found"}`, with `slot` (position of the wanted product, from 0) and `product_id` where
 one product is meant. Axes: `recommendation` (nothing named), `product` (a slot without a known product), `title`,
-`price`, `service`, `sku & attrs`, `gold` (the reward asks for one very product), `shop` and `budget`.
+`price`, `service`, `sku & attrs`, `gold` (the reward asks for one very product), `shop`,
+`budget`, and `reward` (the problem asks for nothing, so nothing can be right).
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ def explain_failure(
     ids = recommended_ids(dialogue)
     if not ids:
         return [_failure("recommendation", [reward.get("product_id") for reward in problem.rewards], [])]
+    if not problem.rewards:
+        return [_failure("reward", "at least one wanted product", "a reward without products")]
     failures: list[Failure] = []
     hits: list[Mapping[str, Any]] = []
     for slot, reward in enumerate(problem.rewards):
