@@ -1,9 +1,9 @@
 """params.yaml: one loader, one schema, one line per mistake.
 
-The file is read as YAML 1.2 (so `1e-5`, `1.0e-5` and `0.00001` are one float). Each package declares the model of its own
-section in `<package>/params.py` (`ArenaParams` in arena/params.py for `arena:` and so on); this module puts them together and
-says where a wrong value stands and what comes nearest. Stages never import it: a new key of one package is no reason to run
-the stages of another.
+The file is read as YAML 1.2 (so `1e-5`, `1.0e-5` and `0.00001` are one float). Each package declares the model of its
+own section in `<package>/params.py` (`ArenaParams` in arena/params.py for `arena:` and so on); this module puts them
+together and says where a wrong value stands and what comes nearest. Stages never import it: a new key of one package is
+no reason to run the stages of another.
 """
 
 import difflib
@@ -16,12 +16,12 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from tracemill.document import lookup, read_yaml
+import tracemill
+from tracemill.document import read_yaml
 from tracemill.errors import ParamsError
 from tracemill.snapshots import SnapshotName, SnapshotParams
 
 PARAMS = Path("params.yaml")
-PACKAGES = ("arena", "environment", "traces", "corpus", "leakage", "training", "evaluation", "report")
 UNSEEN_BY_DVC = ("size", "nfiles")  # dvc#10296: a parameter of this name can change without its stage becoming stale
 
 
@@ -56,20 +56,27 @@ def check_params(document: Any, path: Path = PARAMS) -> None:
 def root_model() -> type[BaseModel]:
     """The schema of the whole file, put together from the packages' own models."""
     fields: dict[str, Any] = {"snapshots": (dict[SnapshotName, SnapshotParams], ...)}
-    for package in PACKAGES:
+    for package in _packages():
         fields[package] = _section(package)
     fields["profiles"] = (dict[str, dict[str, Any]], {})
     return create_model("Params", __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 
+def _packages() -> list[str]:
+    """Packages of tracemill that bring a section of their own."""
+    folders = (Path(entry) for entry in tracemill.__path__)
+    return sorted(path.parent.name for folder in folders for path in folder.glob("*/params.py"))
+
+
 def _section(package: str) -> tuple[Any, Any]:
-    try:
-        module = importlib.import_module(f"tracemill.{package}.params")
-    except ModuleNotFoundError as error:
-        if error.name != f"tracemill.{package}.params":
-            raise
+    """The model of a package's section; a section that consists of defaults alone may be left out of the file."""
+    model = getattr(importlib.import_module(f"tracemill.{package}.params"), f"{package.capitalize()}Params", None)
+    if model is None:  # the package checks its section by itself
         return dict[str, Any], {}
-    return getattr(module, f"{package.capitalize()}Params"), ...
+    try:
+        return model, model()
+    except ValidationError:
+        return model, ...
 
 
 def _keys(value: Any, prefix: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -103,9 +110,9 @@ def _known_location(location: list[Any], document: Any) -> list[Any]:
     known: list[Any] = []
     value = document
     for position, part in enumerate(location):
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+        if (isinstance(value, dict) and part in value) or (
+            isinstance(value, list) and isinstance(part, int) and part < len(value)
+        ):
             value = value[part]
         elif position < len(location) - 1:
             continue
@@ -152,6 +159,3 @@ def _line(path: Path, location: list[Any]) -> str:
     except (OSError, AttributeError, KeyError, TypeError, IndexError):
         return ""
     return f" line {line}" if line else ""
-
-
-__all__ = ["PARAMS", "check_params", "load_params", "lookup", "root_model"]

@@ -1,15 +1,19 @@
 """What a stage's script sees: its named inputs and outputs, its parameters, and a folder for work that survives a kill.
 
-Every script depends on this module, so it stays small. The supervisor (`tracemill.build.run`) checks the declaration, writes
-a ticket and starts the script; a script started by hand hands itself over to the supervisor first:
+Every script depends on this module, so it stays small. The supervisor (`tracemill.build.run`) checks the declaration,
+writes a ticket and starts the script; a script started by hand hands itself over to the supervisor first:
 
     python scripts/filter_traces.py --snapshot sim-a
 """
 
+import errno
 import json
 import logging
 import os
+import select
+import socket
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +35,7 @@ class Stage:
     wildcards: dict[str, str]
     sections: dict[str, Any]
     work: Path
+    supervisor: str
     named_inputs: dict[str, list[str]]
     named_outputs: dict[str, str]
 
@@ -44,15 +49,13 @@ class Stage:
     def inputs(self, name: str) -> list[Path]:
         """Paths of a named input that may list several files, in the rule's order."""
         if name not in self.named_inputs:
-            raise StageError(f"stage {self.name}: no input named {name!r}; its rule names {sorted(self.named_inputs)}")
+            raise StageError(f"stage {self.name}: no input named {name!r}, only {sorted(self.named_inputs)}")
         return [Path(path) for path in self.named_inputs[name]]
 
     def output(self, name: str) -> Path:
         """Temporary path of a named output (a file or a folder to create); it is renamed into place after success."""
         if name not in self.named_outputs:
-            raise StageError(
-                f"stage {self.name}: no output named {name!r}; its rule names {sorted(self.named_outputs)}"
-            )
+            raise StageError(f"stage {self.name}: no output named {name!r}, only {sorted(self.named_outputs)}")
         return Path(self.named_outputs[name])
 
     def params(self, section: str, model: type[Model]) -> Model:
@@ -68,9 +71,25 @@ def run(main: Callable[[Stage], None]) -> None:
     if ticket is None:
         os.execv(sys.executable, [sys.executable, "-m", "tracemill.build.run", *sys.argv])
     fields = json.loads(Path(ticket).read_text(encoding="utf-8"))
+    _end_with(fields["supervisor"])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         main(Stage(**{**fields, "work": Path(fields["work"])}))
     except TracemillError as error:
         print(f"tracemill: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES):
+            raise
+        print(f"tracemill: {error.filename or 'output'}: {error.strerror}; nothing was published", file=sys.stderr)
+        sys.exit(StageError.exit_code)
+
+
+def _end_with(supervisor: str) -> None:
+    """End this process at once when its supervisor is gone: nobody would publish its work, and another may have begun."""
+    pid, _, host = supervisor.partition("@")
+    if host != socket.gethostname():  # another node of one launch: its launcher answers for it
+        return
+    poll = select.poll()
+    poll.register(os.pidfd_open(int(pid)), select.POLLIN)
+    threading.Thread(target=lambda: poll.poll() and os._exit(1), daemon=True).start()

@@ -1,9 +1,44 @@
-"""Commands of the build package."""
+"""Commands of the build package: write and check the DVC files, say what is stale and why."""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 import typer
 
 
+def sync(check: Annotated[bool, typer.Option(help="Write nothing; fail when a file differs.")] = False) -> None:
+    """Write dvc.yaml, snapshots/*/dvc.yaml and versions.txt from the rules, the imports and the lock file."""
+    from tracemill.build.graph import load_graph
+    from tracemill.build.sync import dvc_files
+    from tracemill.params import load_params
+
+    document = load_params()
+    files = dvc_files(load_graph(document), document)
+    if check:
+        files.check()
+        return
+    for path in files.write():
+        typer.echo(f"wrote {path}")
+
+
+def why(stage: Annotated[str, typer.Argument(help="A stage, as DVC names it; all when left out.")] = "") -> None:
+    """Say which stages are stale and for which reason; nothing runs."""
+    from tracemill.build.status import stale_stages
+
+    reasons = stale_stages()
+    chosen = {address: lines for address, lines in sorted(reasons.items()) if stage in ("", address, _rule(address))}
+    for address, lines in chosen.items():
+        typer.echo(f"{address} is stale: {'; '.join(lines)}")
+    if not chosen:
+        typer.echo(f"{stage or 'everything'} is up to date")
+
+
+def _rule(address: str) -> str:
+    return address.rpartition(":")[2]
+
+
 def register(app: typer.Typer) -> None:
     """Add this package's commands to the console command."""
+    app.command()(sync)
+    app.command()(why)

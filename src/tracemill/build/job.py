@@ -1,0 +1,86 @@
+"""A rule's job: its stage through DVC, which looks it up by content before anything runs.
+
+python -m tracemill.build.job STAMP LOG
+"""
+
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+from tracemill.build import process
+from tracemill.build.declare import STAMPS
+from tracemill.build.status import holders
+
+SCHEDULER = "TRACEMILL_SCHEDULER"
+
+
+def main(stamp: str, log: str) -> int:
+    """Bring one stage up to date; the log holds what DVC and the script say. Returns the exit status."""
+    _end_with_scheduler()
+    Path(log).parent.mkdir(parents=True, exist_ok=True)
+    terminal = os.dup(2)
+    with Path(log).open("wb") as lines:
+        os.dup2(lines.fileno(), 1)
+        os.dup2(lines.fileno(), 2)
+    address = _address(stamp)
+    status = _reproduce(address, log)
+    missing = [path for path in _outputs(address) if not Path(path).exists()] if status == 0 else []
+    if missing:
+        os.write(2, f"ERROR: output {missing[0]} of {address} does not exist after its stage\n".encode())
+    if status or missing:
+        os.write(terminal, f"tracemill: {address} failed: {_cause(log)} (all of it: {log})\n".encode())
+    return status or bool(missing)
+
+
+def _reproduce(address: str, log: str) -> int:
+    from dvc.cli import main as dvc
+
+    pull = ["--pull"] if _remote() else []
+    while True:
+        status = int(dvc(["--wait-for-lock", "repro", "--single-item", *pull, address]) or 0)
+        text = Path(log).read_text(encoding="utf-8", errors="replace")
+        if status == 0 or "is busy, it is being blocked by" not in text.rsplit("\n\nwaiting for", 1)[-1]:
+            return status
+        os.write(2, f"\n\nwaiting for {holders(text)}\n".encode())
+        time.sleep(1.0)
+
+
+def _remote() -> bool:
+    from dvc.config import Config
+    from dvc.repo import Repo
+
+    return bool(Config(Repo.find_dvc_dir())["core"].get("remote"))
+
+
+def _address(stamp: str) -> str:
+    path = Path(stamp).relative_to(STAMPS)
+    return f"{path.parent}/dvc.yaml:{path.name}" if path.parent.parts else path.name
+
+
+def _outputs(address: str) -> list[str]:
+    from dvc.repo import Repo
+
+    with Repo() as repo:
+        return [out.fs_path for stage in repo.stage.collect(address) for out in stage.outs]
+
+
+def _cause(log: str) -> str:
+    """The line of a log that says most: our own message, else the last error."""
+    lines = Path(log).read_text(encoding="utf-8", errors="replace").splitlines()
+    ours = [line.removeprefix("tracemill: ") for line in lines if line.startswith("tracemill: ")]
+    errors = [line for line in lines if "Error" in line or line.startswith("ERROR")]
+    return (ours or errors or ["no message"])[-1]
+
+
+def _end_with_scheduler() -> None:
+    """A killed scheduler must not leave jobs behind: the next build would meet them."""
+    pid, _, host = os.environ.get(SCHEDULER, "").partition("@")
+    if pid and host == socket.gethostname():
+        process.when_gone([int(pid)], lambda: os._exit(1))
+
+
+if __name__ == "__main__":
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    sys.exit(main(*sys.argv[1:3]))

@@ -1,0 +1,1 @@
+"""A small pipeline for the tests of the build engine."""

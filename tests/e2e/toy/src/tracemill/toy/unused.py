@@ -1,0 +1,1 @@
+"""No stage imports this module."""
