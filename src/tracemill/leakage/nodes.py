@@ -87,16 +87,15 @@ def _node(key: str, problems: Sequence[Problem], protected: bool) -> Node:
 def read_problem_table(path: Path) -> list[Problem]:
     """Return the problems of a `problems.parquet` (problem_id, category, query, reward and voucher as JSON text).
 
-    A problem of which only the id was seen (its episodes failed before the first step) has no text to compare and is
-    left out; the environment's list of problems names it.
-
-    Raises InputError with file and row for a value that is no problem.
+    A problem of which only the id was seen (its episodes failed before the first step) has nothing to compare and is
+    left out. Raises InputError with file and row for a value that is no problem.
     """
     import polars as pl
 
     columns = ["problem_id", "category", "query", "reward", "voucher"]
     rows = pl.read_parquet(path, columns=columns).iter_rows(named=True)
-    return [_problem(row, f"{path}: row {number}") for number, row in enumerate(rows) if row["query"] is not None]
+    told = ((number, row) for number, row in enumerate(rows) if row["query"] is not None or row["reward"])
+    return [_problem(row, f"{path}: row {number}") for number, row in told]
 
 
 def _problem(row: dict[str, Any], where: str) -> Problem:
@@ -105,7 +104,7 @@ def _problem(row: dict[str, Any], where: str) -> Problem:
     except msgspec.DecodeError as error:
         raise InputError(f"{where}: reward or voucher is no JSON ({error}); normalise the snapshot again") from error
     category = row["category"] or ("voucher" if voucher else "shop" if isinstance(reward, list) else "product")
-    return Problem(row["problem_id"], category, row["query"], reward, voucher)
+    return Problem(row["problem_id"], category, row["query"] or "", reward, voucher)
 
 
 def write_nodes(nodes: Sequence[Node], clusters: dict[str, str], path: Path) -> None:

@@ -35,11 +35,13 @@ def test_a_node_collects_ids_queries_and_protection():
 
 
 def test_problem_tables_keep_rewards_and_pass_over_rows_that_say_nothing(tmp_path):
-    table = write_table([make("a", "red mug", ["7"]), make("v", "two", ["7", "8"], "voucher")], tmp_path / "p.parquet")
+    told = [make("a", "red mug", ["7"]), make("v", "two", ["7", "8"], "voucher")]
+    table = write_table([*told, make("s", None, ["9"]), make("silent", None)], tmp_path / "p.parquet")
     found = read_problem_table(table)
     assert [(p.problem_id, p.category, p.gold_ids) for p in found] == [
         ("a", "product", ("7",)),
         ("v", "voucher", ("7", "8")),
+        ("s", "product", ("9",)),
     ]
 
 
