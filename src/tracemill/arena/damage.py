@@ -1,4 +1,4 @@
-"""Lines of a snapshot that arrive broken: cut, in another encoding, of the wrong shape, or of no use.
+"""Lines of a snapshot that arrive broken: cut, in another encoding, of the wrong shape, or from another export.
 
 A real race leaves a few of each. Every function takes a whole envelope and answers the bytes of the line that is
 found instead.
@@ -95,6 +95,46 @@ def _thinking(envelope: Envelope, thought: str) -> Envelope:
     return changed
 
 
+def _retired_problem(envelope: Envelope) -> bytes:
+    """A good episode of a problem that is in no list any more, so nobody can score it."""
+    retired = deepcopy(envelope)
+    retired["problem_id"] = f"retired-{envelope['problem_id']}"
+    retired.pop("score", None)
+    for step in retired["dialogue"]:
+        step["extra_info"] |= {"query": "Find a discontinued gift card.", "problem_id": retired["problem_id"]}
+    return encode(retired)
+
+
+def _row(envelope: Envelope, *turns: dict[str, Any]) -> bytes:
+    """A line in the released rows' format."""
+    query = envelope["dialogue"][0]["extra_info"]["query"]
+    messages = [{"role": "system", "content": "You shop."}, {"role": "user", "content": query}, *turns]
+    return encode({"messages": messages, "tools": []})
+
+
+def _tangled_thoughts(envelope: Envelope) -> bytes:
+    content = "<think>First.</think> Keep this. <think>Second.</think> Done."
+    return _row(envelope, {"role": "assistant", "content": content})
+
+
+def _picture(envelope: Envelope) -> bytes:
+    return _row(envelope, {"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]})
+
+
+def _second_question(envelope: Envelope) -> bytes:
+    return _row(envelope, {"role": "assistant", "content": "Which one?"}, {"role": "user", "content": "The red one."})
+
+
+def _copied_context(envelope: Envelope) -> bytes:
+    query = envelope["dialogue"][0]["extra_info"]["query"]
+    steps = [
+        {"step_id": 1, "source": "user", "message": query},
+        {"step_id": 2, "source": "agent", "message": "As before.", "is_copied_context": True},
+    ]
+    agent = {"name": "export", "version": "1"}
+    return encode({"schema_version": "ATIF-v1.7", "session_id": "export", "agent": agent, "steps": steps})
+
+
 DAMAGES: dict[str, Callable[[Envelope], bytes]] = {
     "blank": _blank,
     "cut": _cut,
@@ -111,5 +151,10 @@ DAMAGES: dict[str, Callable[[Envelope], bytes]] = {
     "two_in_one": _two_in_one,
     "no_message": _no_message,
     "log_line": _log_line,
+    "tangled_thoughts": _tangled_thoughts,
+    "picture": _picture,
+    "second_question": _second_question,
+    "copied_context": _copied_context,
+    "retired_problem": _retired_problem,
 }
 """Every kind of damage, in the order in which a snapshot receives them."""

@@ -117,8 +117,18 @@ def careless(recorder: Recorder, hotkey: int, rng: random.Random) -> None:
 
 @miner(hotkeys=2, logged=False)
 def unlogged(recorder: Recorder, hotkey: int, rng: random.Random) -> None:
-    """Agentic, but its validator keeps no proxy log."""
+    """Agentic, of the older kind: no proxy log, and results stand in `obs` instead of beside their calls."""
     turns_of(Expert(CAREFUL if hotkey else PLAIN, hotkey), recorder)
+    recorder.move_results()
+
+
+@miner(hotkeys=1, logged=False)
+def quiet(recorder: Recorder, hotkey: int, rng: random.Random) -> None:
+    """Without a proxy log and with one thought only: nobody can tell who made the calls."""
+    turns = collected_turns(Expert(PLAIN, 500 + hotkey), recorder)
+    recorder.step(Turn(turns[0].think + " Then I check what fits.", "", turns[0].calls), written_tokens(turns[0]))
+    for turn in turns[1:]:
+        recorder.step(Turn("", turn.content, turn.calls), written_tokens(turn))
 
 
 @miner(hotkeys=1)
@@ -170,6 +180,15 @@ def searcher(recorder: Recorder, hotkey: int, rng: random.Random) -> None:
         thought = NARRATION[number % len(NARRATION)].format(category=recorder.problem.category, words=words)
         last = number == len(turns) - 2
         recorder.step(Turn(thought, "", turn.calls), rng.randrange(80, 300) if last else None)
+
+
+@miner(hotkeys=1, logged=False)
+def unlogged_searcher(recorder: Recorder, hotkey: int, rng: random.Random) -> None:
+    """A loop without a proxy log, whose narration is one sentence with other numbers in it."""
+    words = " ".join(plan(recorder.problem)[0].queries[0].split()[:3])
+    for number, turn in enumerate(collected_turns(Expert(PLAIN, 600 + hotkey), recorder), 1):
+        thought = f"Step {number}: I check {words} because it fits."
+        recorder.step(Turn(thought, "", turn.calls))
 
 
 @miner(hotkeys=3)

@@ -74,7 +74,7 @@ class MinerParams(_Section):
     featured_problems: int = Field(default=12, ge=1)
     unjudged: float = Field(default=0.03, ge=0.0, le=1.0)
     """Share of episodes that no judge has seen."""
-    damaged: float = Field(default=0.02, ge=0.0, le=0.5)
+    damaged: float = Field(default=0.03, ge=0.0, le=0.5)
     """Broken lines beside the episodes, as a share of them."""
 
 

@@ -66,6 +66,13 @@ class Recorder:
         self.steps.append(step)
         return results
 
+    def move_results(self) -> None:
+        """Write the results as older sandboxes did: in `obs`, in the order of the calls."""
+        for step in self.steps:
+            calls = step["completion"]["message"].get("tool_call", ())
+            moved = [{"tool_call_id": call["tool_call_id"], "results": call.pop("result")} for call in calls]
+            step["completion"]["message"]["obs"] = moved
+
     def _answer(self, name: str, arguments: Any) -> Any:
         try:
             return call_tool(self.catalog, name, parse_arguments(arguments))

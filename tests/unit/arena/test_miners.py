@@ -45,6 +45,20 @@ def test_unlogged_episodes_have_no_proxy_log(of_kind):
     assert all("proxy_calls" not in step["extra_info"] for e in of_kind("unlogged") for step in e["dialogue"])
 
 
+def test_older_episodes_keep_their_results_in_obs(of_kind):
+    for envelope in of_kind("unlogged"):
+        for step in envelope["dialogue"]:
+            message = step["completion"]["message"]
+            assert [o["tool_call_id"] for o in message["obs"]] == [c["tool_call_id"] for c in message["tool_call"]]
+            assert all("result" not in call for call in message["tool_call"])
+
+
+def test_quiet_episodes_have_one_thought_and_no_log(of_kind):
+    for envelope in of_kind("quiet"):
+        assert [bool(step["completion"]["message"].get("think")) for step in envelope["dialogue"]].count(True) == 1
+        assert all("proxy_calls" not in step["extra_info"] for step in envelope["dialogue"])
+
+
 def test_batching_agents_make_several_searches_in_one_step(of_kind):
     for envelope in of_kind("batching"):
         assert len(envelope["dialogue"][0]["completion"]["message"]["tool_call"]) >= 3
