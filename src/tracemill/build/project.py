@@ -51,8 +51,12 @@ class Project:
 
     @property
     def checkpoints(self) -> list[str]:
-        """The base model and the result of every training stage."""
-        return ["base", *sorted(self.stages)]
+        """What is evaluated: the scripted expert, the base model and the result of every training stage."""
+        return ["expert", "base", *sorted(self.stages)]
+
+    def model_of(self, checkpoint: str) -> list[str]:
+        """The folder of a checkpoint, as a list of one, or of none for the scripted expert."""
+        return [] if checkpoint == "expert" else [f"data/models/{checkpoint}"]
 
     @property
     def domains(self) -> dict[str, list[str]]:

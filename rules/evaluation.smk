@@ -1,0 +1,26 @@
+rule evaluate_model:
+    input:
+        model=lambda wildcards: PROJECT.model_of(wildcards.checkpoint),
+        problems="data/environment/problems.jsonl",
+        protected=PROJECT.files["protected"],
+        pools="data/leakage/pools.parquet",
+        index="data/environment/index",
+    output:
+        episodes="data/evaluation/{checkpoint}/episodes.jsonl.zst",
+        metrics="data/evaluation/{checkpoint}/metrics.json",
+        summary="data/evaluation/{checkpoint}/summary.json",
+        plot="data/evaluation/{checkpoint}/plot_pass_at_k.csv",
+    log:
+        "logs/evaluate_model/{checkpoint}.log",
+    params:
+        section=[
+            "evaluation.rollouts",
+            "evaluation.sampling",
+            "evaluation.suites",
+            "environment.episode",
+            "environment.observation",
+            "environment.prompt",
+            "environment.scorer",
+        ],
+    shell:
+        JOB
