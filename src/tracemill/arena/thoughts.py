@@ -6,24 +6,25 @@ import random
 from collections.abc import Mapping
 
 PATTERNS: Mapping[str, tuple[str, ...]] = {
-    "search": ("Search for {words}.", "I look for {words}.", "First find {words}."),
-    "next": ("{found} fits. Next I need {words}.", "{found} fits. Now search {words}."),
-    "same_shop": ("{found} fits. Shop {shop}, now {words}.", "{found} fits. In shop {shop} I need {words}."),
-    "retry": ("No match, so I try {words}.", "Nothing fits, so search {words}."),
+    "search": ("Search for {words}.", "I search for {words}.", "First search for {words}."),
+    "next": ("{found} fits. Next search for {words}.", "{found} fits. Now search for {words}."),
+    "same_shop": ("{found} fits. In shop {shop} search for {words}.", "{found} fits. Shop {shop}, search for {words}."),
+    "retry": ("No match, so search for {words}.", "Nothing fits, so search for {words}."),
     "view": ("Check the details before I decide.", "I check it before I choose."),
     "compare": ("Same title, so compare the options.", "I compare them because options differ."),
-    "recommend": ("{found} fits because the words match.", "{found} fits, so I choose it."),
-    "recommend_all": ("{found} fits too, so I choose {ids}.", "{found} fits because the words match, so {ids}."),
+    "recommend": ("{found} fits because the words match, so choose it.", "{found} fits, so choose it."),
+    "recommend_all": ("{found} fits too, so choose {ids}.", "{found} fits because the words match, so choose {ids}."),
     "end": ("Done.", "The task is done."),
 }
-"""Patterns by occasion; the first of each is the most frequent one."""
+"""Patterns by occasion; the first of each is the most frequent one. Each names its act by one verb (search, check or
+compare, choose), so that the act can be read off the thought."""
 
 _WEIGHTS = (6, 2, 1)
 
 SYNONYMS = (
     ("Search for", "Let me search for"),
-    ("I look for", "My aim is to find"),
-    ("First find", "To begin, find"),
+    ("I search for", "My aim is to find"),
+    ("First search for", "To begin, find"),
     ("fits", "is suitable"),
     ("Check", "Verify"),
     ("choose", "pick"),
