@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,6 +35,20 @@ def why(stage: Annotated[str, typer.Argument(help="A stage, as DVC names it; all
         typer.echo(f"{stage or 'everything'} is up to date")
 
 
+def workspace(
+    folder: Annotated[Path, typer.Argument(help="A new folder.")],
+    profile: Annotated[list[str] | None, typer.Option(help="A set of keys from params.yaml: profiles.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="KEY=VALUE, for example training.rows.max_length=512.")
+    ] = None,
+) -> None:
+    """Copy the project into another folder with other parameters, ready for `snakemake` there."""
+    from tracemill.build.workspace import make_workspace
+
+    make_workspace(folder, profile or [], set_ or [])
+    typer.echo(f"{folder} is ready: cd {folder} && snakemake --cores all")
+
+
 def _rule(address: str) -> str:
     return address.rpartition(":")[2]
 
@@ -42,3 +57,4 @@ def register(app: typer.Typer) -> None:
     """Add this package's commands to the console command."""
     app.command()(sync)
     app.command()(why)
+    app.command()(workspace)
