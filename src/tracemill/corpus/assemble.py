@@ -22,8 +22,9 @@ from tracemill.corpus.ranking import LEFT_BEHIND, SFT, UNDESIRABLE, assign_roles
 from tracemill.errors import InputError
 
 BATCH_ROWS = 512
-ADDED = ("problem_key", "axis", "axis_basis", "success", "role", "rank")
-"""Columns of the corpus beyond those of the trajectory table."""
+ADDED = ("category", "gold_ids", "problem_key", "axis", "axis_basis", "success", "role", "rank")
+"""Columns of the corpus beyond those of the trajectory table; `category` is the scored problem's, not the trace's
+claim."""
 
 
 def assemble_corpus(
@@ -100,6 +101,7 @@ def _chosen_rows(path: Path, wanted: pl.DataFrame) -> Iterator[pa.Table]:
 
 def _joined(rows: pa.Table, wanted: pl.DataFrame) -> pa.Table:
     added = {row["line"]: row for row in wanted.select("line", *ADDED).iter_rows(named=True)}
+    rows = rows.drop_columns(["category"])
     types = wanted.select(ADDED).to_arrow().schema
     for name in ADDED:
         values = pa.array([added[line.as_py()][name] for line in rows.column("line")], types.field(name).type)

@@ -34,6 +34,7 @@ KEPT_SCHEMA: dict[str, Any] = {
     "problem_key": pl.String,
     "category": pl.String,
     "query": pl.String,
+    "gold_ids": pl.List(pl.String),
     "recommended_ids": pl.List(pl.String),
     "reasoning_coefficient": pl.Float64,
     "success": pl.Boolean,
@@ -54,13 +55,15 @@ DROPPED_SCHEMA: dict[str, Any] = {
     "miner": pl.String,
     "agent_version": pl.String,
     "problem_id": pl.String,
+    "reasoning_coefficient": pl.Float64,
     "gate": pl.String,
     "reason": pl.String,
     "detail": pl.String,
 }
+_SCORED = ["trajectory_id", "category", "gold_ids", "success"]
 _READ = (
     *PROVENANCE,
-    *("problem_id", "category", "query", "reward", "messages", "turns", "status"),
+    *("problem_id", "query", "messages", "turns"),
     *("reasoning_coefficient", "has_proxy_log", "distinct_queries", "verified_recommendation", "repeated_calls"),
     *("recommended_ids", "recommend_count", "unpaired", "unparsable", "terminated"),
 )
@@ -70,14 +73,14 @@ def filter_snapshot(
     trajectories: Path, scores: Path, *, kept: Path, dropped: Path, summary: Path, gates: GateParams, axis: AxisParams
 ) -> None:
     """Write the kept and dropped rows of one snapshot, and `summary` with counts by gate, reason, axis and agent."""
-    successes = dict(pl.read_parquet(scores, columns=["trajectory_id", "success"]).iter_rows())
+    scored = {row["trajectory_id"]: row for row in pl.read_parquet(scores, columns=_SCORED).iter_rows(named=True)}
     kept_rows: list[dict[str, Any]] = []
     dropped_rows: list[dict[str, Any]] = []
     for row in _rows(trajectories):
         measures = measure(row["messages"])
         reject = ask_gates(Facts(row, measures, len(row["messages"])), gates)
         if reject is not None:
-            where = {name: row[name] for name in (*PROVENANCE, "problem_id")}
+            where = {name: row[name] for name in (*PROVENANCE, "problem_id", "reasoning_coefficient")}
             dropped_rows.append({**where, "gate": reject.gate, "reason": reject.reason, "detail": reject.detail})
             continue
         supported = (
@@ -89,8 +92,8 @@ def filter_snapshot(
         kept_rows.append(
             {
                 **{name: row[name] for name in KEPT_SCHEMA if name in row},
-                "problem_key": problem_key(row["query"], _gold_ids(row["reward"])),
-                "success": successes.get(row["trajectory_id"]),
+                **scored[row["trajectory_id"]],
+                "problem_key": problem_key(row["query"], scored[row["trajectory_id"]]["gold_ids"]),
                 "axis": verdict.axis,
                 "axis_basis": verdict.basis,
                 "axis_evidence": verdict.evidence,
@@ -110,12 +113,6 @@ def _rows(trajectories: Path) -> Iterator[Mapping[str, Any]]:
     with pq.ParquetFile(trajectories) as table:
         for batch in table.iter_batches(BATCH_ROWS, columns=list(_READ)):
             yield from batch.to_pylist()
-
-
-def _gold_ids(reward: str | None) -> list[str]:
-    value = msgspec.json.decode(reward) if reward else None
-    rewards = value if isinstance(value, list) else [value] if value else []
-    return [str(r["product_id"]) for r in rewards if isinstance(r, dict) and r.get("product_id") not in (None, "")]
 
 
 def summarise(kept: list[dict[str, Any]], dropped: list[dict[str, Any]]) -> dict[str, Any]:

@@ -52,11 +52,6 @@ def _low_reasoning(facts: Facts, params: GateParams) -> str | None:
     return None
 
 
-def _status(facts: Facts, params: GateParams) -> str | None:
-    status = facts.row["status"]
-    return None if status == "SUCCESS" else f"the sandbox ended with {status}"
-
-
 def _unpaired_call(facts: Facts, params: GateParams) -> str | None:
     return _text(facts.row["unpaired"])
 
@@ -86,7 +81,6 @@ def _over_budget(facts: Facts, params: GateParams) -> str | None:
 CHECKS: tuple[tuple[str, str, Check], ...] = (
     ("reasoning", "unjudged", _unjudged),
     ("reasoning", "low_reasoning", _low_reasoning),
-    ("format", "status", _status),
     ("format", "unpaired_call", _unpaired_call),
     ("format", "think_then_stop", _think_then_stop),
     ("format", "recommend_count", _recommend_count),

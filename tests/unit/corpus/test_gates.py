@@ -10,11 +10,8 @@ from tracemill.corpus.measures import measure, supported_turns
 from tracemill.corpus.params import AxisParams, GateParams
 
 GATES = GateParams(min_reasoning_coefficient=0.7, unjudged="keep", token_budget=1000, bytes_per_token=2.0)
-AXIS = AxisParams(
-    min_completion_tokens=30, min_supported_share=1.0, max_think_template_share=0.5, admit_unknown=False
-)
+AXIS = AxisParams(min_completion_tokens=30, min_supported_share=1.0, max_think_template_share=0.5, admit_unknown=False)
 GOOD = {
-    "status": "SUCCESS",
     "reasoning_coefficient": 0.9,
     "unpaired": None,
     "unparsable": None,
@@ -45,7 +42,6 @@ THINKING = text(assistant("I search.", "", call("find_product", q="red mug")), a
         ({}, ACTING, None),
         ({"reasoning_coefficient": None}, ACTING, None),
         ({"reasoning_coefficient": 0.6999}, ACTING, "low_reasoning"),
-        ({"status": "TIMED_OUT"}, ACTING, "status"),
         ({"unpaired": "step 2, call 1: find_product"}, ACTING, "unpaired_call"),
         ({"recommend_count": 2}, ACTING, "recommend_count"),
         ({"recommend_count": 0}, ACTING, "recommend_count"),
@@ -86,9 +82,7 @@ TWO_TURNS = text(
 )
 
 
-@pytest.mark.parametrize(
-    ("tokens", "axis"), [([30, 45], "A"), ([29, 45], "B"), ([0, 45], "B"), ([None, None], "B")]
-)
+@pytest.mark.parametrize(("tokens", "axis"), [([30, 45], "A"), ([29, 45], "B"), ([0, 45], "B"), ([None, None], "B")])
 def test_the_proxy_log_decides_the_axis_turn_by_turn(tokens, axis):
     measures = measure(TWO_TURNS)
     turns = json.dumps([{"step": i, "inference_tokens": n} for i, n in enumerate(tokens)])

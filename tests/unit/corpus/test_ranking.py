@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 from tracemill.corpus.params import AxisParams, DedupParams, RankingParams
 from tracemill.corpus.ranking import assign_roles
 
-AXIS = AxisParams(
-    min_completion_tokens=30, min_supported_share=1.0, max_think_template_share=0.5, admit_unknown=False
-)
+AXIS = AxisParams(min_completion_tokens=30, min_supported_share=1.0, max_think_template_share=0.5, admit_unknown=False)
 DEDUP = DedupParams(near_similarity=0.95)
 RANKING = RankingParams(cap_per_problem=2, cap_undesirable_per_problem=1)
 
