@@ -8,8 +8,8 @@ from tracemill.stage import Stage, run
 
 def main(stage: Stage) -> None:
     """Products in SN15's schema, sorted by product id."""
+    from tracemill.arena.catalog_file import write_catalog
     from tracemill.arena.params import CatalogParams
-    from tracemill.arena.sources import write_catalog
     from tracemill.environment.params import CatalogParams as SourceParams
 
     source = stage.params("environment.catalog", SourceParams).source

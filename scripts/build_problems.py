@@ -9,7 +9,7 @@ from tracemill.stage import Stage, run
 def main(stage: Stage) -> None:
     """Problems with their rewards, one a line."""
     from tracemill.arena.params import ProblemParams
-    from tracemill.arena.sources import write_problem_file
+    from tracemill.arena.problem_file import write_problem_file
     from tracemill.environment.params import ProblemsParams
 
     source = stage.params("environment.problems", ProblemsParams).source

@@ -9,7 +9,7 @@ from tracemill.stage import Stage, run
 def main(stage: Stage) -> None:
     """SN15 envelopes, one a line, zstd."""
     from tracemill.arena.params import MinerParams
-    from tracemill.arena.sources import write_snapshot
+    from tracemill.arena.snapshot_file import write_snapshot
     from tracemill.snapshots import SnapshotParams
 
     name = stage.wildcards["snapshot"]

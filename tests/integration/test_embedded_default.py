@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from tracemill.arena.catalog_file import write_catalog
 from tracemill.arena.params import CatalogParams, MinerParams, ProblemParams
-from tracemill.arena.sources import write_catalog, write_problem_file, write_snapshot
+from tracemill.arena.problem_file import write_problem_file
+from tracemill.arena.snapshot_file import write_snapshot
 from tracemill.corpus.assemble import assemble_corpus
 from tracemill.corpus.filter import filter_snapshot
 from tracemill.corpus.params import AxisParams, DedupParams, GateParams, RankingParams

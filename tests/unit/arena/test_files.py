@@ -4,8 +4,10 @@ import json
 import pytest
 import zstandard
 
+from tracemill.arena.catalog_file import write_catalog
 from tracemill.arena.params import CatalogParams, MinerParams, ProblemParams
-from tracemill.arena.sources import write_catalog, write_problem_file, write_snapshot
+from tracemill.arena.problem_file import write_problem_file
+from tracemill.arena.snapshot_file import write_snapshot
 from tracemill.environment.index import build_index
 from tracemill.environment.problem import read_problems, write_problems
 from tracemill.environment.products import read_products
