@@ -26,8 +26,8 @@ def test_definitions_are_nested_and_their_keys_keep_their_order():
         assert list(tool["function"]["parameters"]) == ["type", "properties", "required"]
     assert json.dumps(TOOLS[2]) == (
         '{"type": "function", "function": {"name": "recommend_product", "description": "Recommend the products, in '
-        'the order asked for; only once.", "parameters": {"type": "object", "properties": {"product_ids": {"type": "string", '
-        '"description": "Comma separated ids."}}, "required": ["product_ids"]}}}'
+        'the order asked for; only once.", "parameters": {"type": "object", "properties": '
+        '{"product_ids": {"type": "string", "description": "Comma separated ids."}}, "required": ["product_ids"]}}}'
     )
 
 
