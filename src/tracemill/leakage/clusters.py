@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from tracemill.environment.grading import ProblemBook
 from tracemill.environment.problem import Problem, read_problems
 from tracemill.leakage.edges import KINDS, Edge, find_edges, write_edges
 from tracemill.leakage.nodes import Node, build_nodes, read_problem_table, write_nodes
@@ -49,8 +50,11 @@ def cluster_leaks(
 
     `tables` are problems.parquet, `environment` and `protected` problem files; their order and names do not matter.
     """
-    problems = [p for table in tables for p in read_problem_table(table)]
-    problems += [p for path in environment for p in read_problems(path)]
+    known = [p for path in environment for p in read_problems(path)]
+    book = ProblemBook(known)
+    seen = [p for table in tables for p in read_problem_table(table)]
+    # arenas name the problem but rarely its reward: the problem table's gold products say more than the query alone
+    problems = known + [(book.find(p.problem_id, p.query) or p) if p.reward is None else p for p in seen]
     guarded: list[Problem] = [p for path in protected for p in read_problems(path)]
     nodes = build_nodes(problems, guarded)
     edges = find_edges(nodes, params)
