@@ -1,15 +1,14 @@
 """From text to index terms, as Lucene's EnglishAnalyzer does: words, possessive, lower case, stop words, Porter stems.
 
-Source: Lucene 9 (StandardTokenizer, EnglishPossessiveFilter, LowerCaseFilter, StopFilter, PorterStemFilter); the
-stemmer is NLTK's in its MARTIN_EXTENSIONS mode. Lower case is Java's: character by character, so that a final sigma
-and a dotted capital I stay one character each.
+Source: Lucene 9 (StandardTokenizer, EnglishPossessiveFilter, LowerCaseFilter, StopFilter, PorterStemFilter).
+Lower case is Java's: character by character, so that a final sigma and a dotted capital I stay one character each.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
 
+from tracemill.environment.stemming import stem
 from tracemill.environment.word_break import split_words
 
 STOP_WORDS = frozenset(
@@ -45,18 +44,10 @@ def _lower(character: str) -> str:
     return "i" if character == "\u0130" else character.lower()
 
 
-@functools.cache
-def _stemmer() -> Any:
-    from nltk.stem.porter import PorterStemmer
-
-    return PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)
-
-
 def _stem(word: str) -> str:
     """Porter's stem; characters beyond the basic plane count as two letters, as they do in Java."""
     if word.isascii() or max(word) <= "\uffff":
-        return word if len(word) <= 2 else str(_stemmer().stem(word, to_lowercase=False))
+        return stem(word)
     units = word.encode("utf-16-be", "surrogatepass")
     pairs = "".join(chr(int.from_bytes(units[at : at + 2], "big")) for at in range(0, len(units), 2))
-    stem = _stemmer().stem(pairs, to_lowercase=False)
-    return bytes(stem, "utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
+    return stem(pairs).encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")

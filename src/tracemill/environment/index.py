@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tracemill.environment.catalog import Catalog
 
 MAX_PRODUCTS = 2**31 - 1
+MAX_REMEMBERED = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,22 @@ def open_index(path: Path) -> Catalog:
     return Catalog(path)
 
 
+class _TermNumbers(dict[str, int]):
+    """The number of each token's term, found out when first asked for; -1 for a stop word."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.terms: dict[str, int] = {}
+
+    def __missing__(self, token: str) -> int:
+        term = term_of(token)
+        number = -1 if term is None else self.terms.setdefault(term, len(self.terms))
+        if len(self) >= MAX_REMEMBERED:
+            self.clear()
+        self[token] = number
+        return number
+
+
 class _Collector:
     """What is kept of each product while the catalogue is read."""
 
@@ -79,8 +96,7 @@ class _Collector:
         self._spool = spool
         self._ids: list[bytes] = []
         self._ends = array("q", [0])
-        self._terms: dict[str, int] = {}
-        self._term_of_token: dict[str, int] = {}
+        self._numbers = _TermNumbers()
         self._tokens = array("i")
         self._token_ends = array("q", [0])
         self._prices = array("d")
@@ -100,8 +116,8 @@ class _Collector:
         self._ids.append(product["product_id"].encode())
         self._spool.write(body)
         self._ends.append(self._ends[-1] + len(body))
-        number = self._number
-        self._tokens.extend([n for token in split_words(document_text(row)) if (n := number(token)) >= 0])
+        numbers = list(map(self._numbers.__getitem__, split_words(document_text(row))))
+        self._tokens.extend([n for n in numbers if n >= 0] if -1 in numbers else numbers)
         self._token_ends.append(len(self._tokens))
         self._prices.append(float(product["price"]))
         self._sold.append(float(product.get("sold_count", 0)))
@@ -109,26 +125,17 @@ class _Collector:
         shop = product.get("shop_id")
         self._shop_of.append(self._shops.setdefault(shop, len(self._shops)) if isinstance(shop, str) else -1)
 
-    def _number(self, token: str) -> int:
-        known = self._term_of_token.get(token)
-        if known is None:
-            term = term_of(token)
-            known = -1 if term is None else self._terms.setdefault(term, len(self._terms))
-            if len(self._term_of_token) >= 1 << 21:
-                self._term_of_token.clear()
-            self._term_of_token[token] = known
-        return known
-
     def write(self, out: Path, params: IndexParams) -> IndexSummary:
         order = np.array(sorted(range(len(self._ids)), key=self._ids.__getitem__), dtype=np.int64)
         self._check_unique(order)
-        save_texts(out, "ids", (self._ids[at] for at in order))
-        save_texts(out, "documents", self._bodies(order))
+        ids = [self._ids[at] for at in order]
+        save_texts(out, "ids", ids, map(len, ids))
+        lengths = np.diff(np.array(self._ends, dtype=np.int64))
+        save_texts(out, "documents", self._bodies(order), lengths[order])
         save_array(out, "price", np.array(self._prices, dtype=np.float64)[order])
         save_array(out, "sold_count", np.array(self._sold, dtype=np.float64)[order])
         save_array(out, "service", np.array(self._services, dtype=np.uint8)[order])
-        shops = sorted(self._shops)
-        save_texts(out, "shops", (shop.encode() for shop in shops))
+        shops = _save_names(out, "shops", self._shops)
         save_array(out, "shop", _renumbered(self._shop_of, self._shops, shops)[order])
         return self._write_postings(out, order, params)
 
@@ -150,15 +157,14 @@ class _Collector:
 
         ends = np.array(self._token_ends, dtype=np.int64)
         lengths = (ends[1:] - ends[:-1])[order]
-        terms = sorted(self._terms)
-        numbers = _renumbered(self._tokens, self._terms, terms)
+        terms = _save_names(out, "terms", self._numbers.terms)
+        numbers = _renumbered(self._tokens, self._numbers.terms, terms)
         shape = (len(self._ids), max(1, len(terms)))
         counts = csr_matrix((np.ones(len(numbers), dtype=np.uint32), numbers, ends), shape=shape)
         counts.sum_duplicates()
-        postings = counts[order].tocsc() if len(order) else counts.tocsc()
+        postings = (counts if _ascending(order) else counts[order]).tocsc()
         frequencies = postings.data
         largest = int(frequencies.max(initial=0))
-        save_texts(out, "terms", (term.encode() for term in terms))
         save_array(out, "posting_starts", postings.indptr.astype(np.int64))
         save_array(out, "posting_documents", postings.indices.astype(np.int32))
         save_array(out, "posting_frequencies", frequencies.astype(np.min_scalar_type(largest)))
@@ -173,6 +179,18 @@ class _Collector:
             k1=params.k1,
             b=params.b,
         )
+
+
+def _ascending(order: npt.NDArray[np.int64]) -> bool:
+    return bool(np.array_equal(order, np.arange(len(order))))
+
+
+def _save_names(out: Path, table: str, numbers: Mapping[str, int]) -> list[str]:
+    """Write names as a sorted table and return them in its order (that of their UTF-8 bytes)."""
+    names = sorted(numbers)
+    encoded = [name.encode() for name in names]
+    save_texts(out, table, encoded, map(len, encoded))
+    return names
 
 
 def _service_bits(offered: object) -> int:

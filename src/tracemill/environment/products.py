@@ -96,19 +96,19 @@ def document_text(row: Mapping[str, Any]) -> str:
         return str(row["contents"])
     options = row.get("sku_options") or {}
     attributes = row.get("attributes") or {}
-    chosen = (value for option in _values(options) for value in _values(option))
-    named = (value for values in _values(attributes) for value in _values(values))
-    return "\n".join((row["title"], " ".join(_distinct(chosen)), " ".join(_distinct(named))))
+    chosen = " ".join(_distinct(options)) if options else ""
+    named = " ".join(_distinct(attributes)) if attributes else ""
+    return f"{row['title']}\n{chosen}\n{named}"
 
 
 def _values(container: Any) -> Iterable[Any]:
-    if isinstance(container, Mapping):
+    if isinstance(container, dict):
         return container.values()
     return container if isinstance(container, (list, tuple)) else (container,)
 
 
-def _distinct(values: Iterable[Any]) -> list[str]:
-    return list(dict.fromkeys(str(value) for value in values if value is not None))
+def _distinct(groups: Any) -> dict[str, None]:
+    return {str(value): None for group in _values(groups) for value in _values(group) if value is not None}
 
 
 def read_products(path: Path) -> Iterator[dict[str, Any]]:

@@ -62,15 +62,15 @@ class TextTable:
         return low if low < len(self) and self[low] == text else None
 
 
-def save_texts(folder: Path, name: str, texts: Iterable[bytes]) -> None:
-    """Write texts in the order given, as a table that `TextTable` opens."""
-    starts = [0]
-    pieces = []
-    for text in texts:
-        pieces.append(text)
-        starts.append(starts[-1] + len(text))
-    save_array(folder, f"{name}_starts", np.array(starts, dtype=np.int64))
-    save_array(folder, f"{name}_bytes", np.frombuffer(b"".join(pieces), dtype=np.uint8))
+def save_texts(folder: Path, name: str, texts: Iterable[bytes], lengths: Iterable[int]) -> None:
+    """Write texts of these lengths in the order given, one at a time, as a table that `TextTable` opens."""
+    ends = np.cumsum(np.fromiter(lengths, dtype=np.int64), dtype=np.int64)
+    starts = np.concatenate((np.zeros(1, dtype=np.int64), ends))
+    save_array(folder, f"{name}_starts", starts)
+    header = {"descr": "|u1", "fortran_order": False, "shape": (int(starts[-1]),)}
+    with (folder / f"{name}_bytes.npy").open("wb") as out:
+        np.lib.format.write_array_header_1_0(out, header)
+        out.writelines(texts)
 
 
 def read_meta(folder: Path) -> dict[str, Any]:

@@ -25,24 +25,28 @@ _ASCII_TOKEN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_]|(?<=[A-Za-z])[.:'](?=[A-
 _Edge = tuple[str | None, int]
 
 
-def split_words(text: str) -> Iterator[str]:
-    """Yield the tokens of a text in order. No token holds a blank, so blank-separated pieces are split on their own."""
+def split_words(text: str) -> list[str]:
+    """Return the tokens of a text in order. No token holds a blank, so what is between blanks is split on its own."""
     if text.isascii():
-        yield from _split_ascii(text)
-        return
+        return _split_ascii(text)
+    words: list[str] = []
     for piece in _SPACED.findall(text):
-        yield from _split_ascii(piece) if piece.isascii() else _split_unicode(piece)
+        words.extend(_split_ascii(piece) if piece.isascii() else _split_unicode(piece))
+    return words
 
 
-def _split_ascii(text: str) -> Iterator[str]:
-    for token in _ASCII_TOKEN.findall(text):
-        if len(token) > MAX_TOKEN_UNITS:
-            yield from _cut_ascii(token)
-        elif token[0] != "_" or token.strip("_"):
-            yield token
+def _split_ascii(text: str) -> list[str]:
+    tokens: list[str] = _ASCII_TOKEN.findall(text)
+    if "_" not in text and (len(text) <= MAX_TOKEN_UNITS or max(map(len, tokens), default=0) <= MAX_TOKEN_UNITS):
+        return tokens
+    return [word for token in tokens for word in _cut_ascii(token)]
 
 
 def _cut_ascii(run: str) -> Iterator[str]:
+    if len(run) <= MAX_TOKEN_UNITS:
+        if run.strip("_"):
+            yield run
+        return
     start = 0
     while start < len(run):
         match = _ASCII_TOKEN.match(run, start, start + MAX_TOKEN_UNITS)
