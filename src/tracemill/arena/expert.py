@@ -33,8 +33,8 @@ class Style(msgspec.Struct, frozen=True):
     """Chance of a first search with two words only, and then a better one."""
     guess_titles: bool = True
     """Whether it knows the titles of what it looks for, to be tried when the user's words lead nowhere."""
-    seen: int = 5
-    """Results of a search that it reads; a model sees as many."""
+    seen: int = 3
+    """Results of a search that it reads: no more than the smallest number that a model is shown."""
     slip: float = 0.0
     """Chance, per wanted product, of taking the second best candidate."""
 
