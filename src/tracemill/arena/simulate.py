@@ -1,8 +1,9 @@
-"""A snapshot of the built-in arena: many miners play many problems, and the sandbox writes one envelope for each episode.
+"""A snapshot of the built-in arena: miners play problems, and the sandbox writes one envelope for each episode.
 
 The envelopes are those of SN15: problem id, status, times, inference counts, error, dialogue, and the validator's
-provenance, score and judgement. The same problems, catalogue, parameters and seed give the same bytes; an episode depends
-on seed and its own number, so a longer snapshot begins like a shorter one (but a very small one need not hold every kind).
+provenance, score and judgement. The same problems, catalogue, parameters and seed give the same bytes; an episode
+depends on seed and its own number, so a longer snapshot begins like a shorter one (a very small one need not hold every
+kind of miner).
 """
 
 from __future__ import annotations
