@@ -1,11 +1,12 @@
 """One way from messages to tokens: training rows, rollouts, evaluation and RL all render through here.
 
-A model sees at rollout exactly the prefix it was trained on only where both come from the same template. Stock Qwen3 drops the
-reasoning of earlier turns and renders no block where there is none; TRL's training variant always renders it and marks what the
-assistant wrote. So the training variant is used everywhere, while the stock template is what a checkpoint ships.
+A model sees at rollout exactly the prefix it was trained on only where both come from the same template. Stock Qwen3
+drops the reasoning of earlier turns and renders no block where there is none; TRL's training variant always renders it
+and marks what the assistant wrote. So the training variant is used everywhere, while the stock template is what a
+checkpoint ships.
 
-Nothing from a trace may become a control token: every message but the assistant's own passes the one rule of `control_tokens`
-once more on its way in.
+Nothing from a trace may become a control token: every message but the assistant's own passes the one rule of
+`control_tokens` once more on its way in.
 """
 
 from __future__ import annotations
@@ -73,16 +74,16 @@ def shipped_template(name: str) -> str:
 def training_template(template: str | None) -> str:
     """The template to render with for a checkpoint whose own template is `template`.
 
-    Stock Qwen3 is exchanged for TRL's training variant; a template that marks the assistant's text itself is kept. Raises
-    GateError for any other one: what it would supervise cannot be known.
+    Stock Qwen3 is exchanged for TRL's training variant; a template that marks the assistant's text itself is kept.
+    Raises GateError for any other one: what it would supervise cannot be known.
     """
     if template == shipped_template("qwen3"):
         return shipped_template("qwen3_training")
     if template and re.search(r"\{%-?\s*generation\s*-?%\}", template):
         return template
     raise GateError(
-        "the tokenizer's chat template has no {% generation %} marks and is not the stock Qwen3 template byte for byte; "
-        "expected one of the two, so that the supervised text is known; ship the stock template or add the marks"
+        "the tokenizer's chat template has no {% generation %} marks and is not Qwen3's own byte for byte; "
+        "one of the two is needed to know what is supervised; ship the stock template or add the marks"
     )
 
 
@@ -102,7 +103,9 @@ def render_chat(
     tools: Sequence[Mapping[str, Any]],
     add_generation_prompt: bool = False,
 ) -> str:
-    """The text of a chat as the model reads it; with `add_generation_prompt` it ends where the assistant's next turn begins."""
+    """The text of a chat as the model reads it; with `add_generation_prompt` it ends where the assistant's next turn
+    begins.
+    """
     text: str = tokenizer.apply_chat_template(
         safe_messages(messages),
         tools=[dict(tool) for tool in tools] or None,

@@ -1,9 +1,10 @@
 """The base model: a tiny Qwen3 that can copy and knows nothing else, or a pinned model from the hub.
 
-A tiny model learns to shop from 1,500 traces only if it can already copy. Random initialisation alone does not get there, so
-(1) the heads of layer 0 start as fixed-offset heads: every embedding carries one constant coordinate, from which queries and
-keys are made, and rotary positions turn a constant pair into a peak at the wanted offset; (2) a short pretraining on random
-tokens with repeated spans forms the induction heads above. No shopping text: the base succeeds at about 0%.
+A tiny model learns to shop from 1,500 traces only if it can already copy. Random initialisation alone does not get
+there, so (1) the heads of layer 0 start as fixed-offset heads: every embedding carries one constant coordinate, from
+which queries and keys are made, and rotary positions turn a constant pair into a peak at the wanted offset; (2) a short
+pretraining on random tokens with repeated spans forms the induction heads above. No shopping text: the base succeeds at
+about 0%.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ def embed_tokens(model: PreTrainedModel, tokenizer: Any, generator: torch.Genera
 def point_heads(model: PreTrainedModel, offsets: list[int]) -> None:
     """Set the heads of layer 0 to look `offsets[h]` tokens back.
 
-    Scores of a head are sum_i a_i cos((m - n - offset) theta_i): constant queries and keys on the fastest rotary pairs, the
-    query turned back by the offset.
+    Scores of a head are sum_i a_i cos((m - n - offset) theta_i): constant queries and keys on the fastest rotary pairs,
+    the query turned back by the offset.
     """
     import torch
 
@@ -119,15 +120,15 @@ def point_heads(model: PreTrainedModel, offsets: list[int]) -> None:
 def copy_batch(params: CopyParams, vocabulary: int, recall: bool, generator: torch.Generator) -> tuple[Any, Any]:
     """Random tokens in which earlier spans come back; labels are set on the repeats only.
 
-    Early steps repeat one short span; later ones (`recall`) bring back spans from far behind, in any order.
-    Returns ids and labels, both [batch, length].
+    Early steps repeat one short span ([batch, length]); later ones (`recall`) bring back spans from far behind, in any
+    order, in half as many rows of twice the length. Returns ids and labels.
     """
     import torch
 
-    shape = (params.batch, params.length)
+    shape = (max(params.batch // 2, 1), 2 * params.length) if recall else (params.batch, params.length)
     ids = torch.randint(0, vocabulary, shape, generator=generator)
     labels = torch.full(shape, -100)
-    for row in range(params.batch):
+    for row in range(len(ids)):
         if recall:
             _recall_row(ids[row], labels[row], generator)
         else:
@@ -153,7 +154,9 @@ def _recall_row(ids: torch.Tensor, labels: torch.Tensor, generator: torch.Genera
 
 
 def pretrain_copying(model: PreTrainedModel, params: CopyParams, seed: int) -> float:
-    """Train on copying for `params.steps` steps, the first half on short repeats; returns the last loss (nats a token)."""
+    """Train on copying for `params.steps` steps, the first half on short repeats; returns the last loss (nats a
+    token).
+    """
     import torch
 
     generator = torch.Generator().manual_seed(seed + 1)

@@ -1,8 +1,8 @@
 """A small byte-level BPE tokenizer with Qwen3's special tokens, trained on the built-in catalogue and templates.
 
-Two choices make short traces and easy copying: digits in groups of two (from the left), and added tokens for boilerplate that
-every trace repeats word for word (tool definitions, the template's preamble, the openers of calls). Saved as
-PreTrainedTokenizerFast, since the Qwen2 class replaces the pre-tokenizer when it loads.
+Two choices make short traces and easy copying: digits in groups of two (from the left), and added tokens for
+boilerplate that every trace repeats word for word (tool definitions, the template's preamble, the openers of calls).
+Saved as PreTrainedTokenizerFast, since the Qwen2 class replaces the pre-tokenizer when it loads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 from tracemill.environment.chat import CONTROL_TOKENS, TURN_END, shipped_template
 
 PRETOKENIZE = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,2}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 """Qwen's pattern, with digits in pairs instead of one by one."""
 
@@ -32,7 +33,7 @@ def template_preamble(system: str, tools: Sequence[Mapping[str, Any]]) -> list[s
 
 
 def call_openers(tools: Sequence[Mapping[str, Any]]) -> list[str]:
-    """`{"name": ..., "arguments": {` of each tool with each possible first argument, and the separators of the others."""
+    """`{"name": ..., "arguments": {` of each tool with each first argument, and what stands between arguments."""
     openers: list[str] = []
     for tool in tools:
         function = tool["function"]
@@ -51,7 +52,9 @@ def boilerplate(system: str, tools: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def train_tokenizer(texts: Iterable[str], added: Sequence[str], vocabulary: int) -> Any:
-    """Train on `texts` (in the order given) until the whole vocabulary, added tokens included, holds `vocabulary` entries."""
+    """Train on `texts` (in the order given) until the whole vocabulary, added tokens included, holds `vocabulary`
+    entries.
+    """
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
