@@ -34,17 +34,19 @@ def plan(problem: Problem, guess_titles: bool = True) -> list[Want]:
 
 
 def _want(words: list[str], reward: Reward, guess_titles: bool) -> Want:
-    title = _title_words(reward)
-    options = tuple(sku for sku in reward.get("sku_options") or () if set(sku) - {"color_family"})
-    said = spoken_words(words, title, _option_words(reward))
+    title, skus = _title_words(reward), _skus(reward)
+    said = spoken_words(words, title, _option_words(skus))
     queries = [" ".join(said)] if said else []
     if guess_titles or not queries:
         queries.append(" ".join(title[:_TITLE_WORDS]))
     filters = {}
-    if reward.get("price"):
-        filters["price"] = price_argument(reward["price"][0])
-    if reward.get("service"):
-        filters["service"] = ",".join(reward["service"])
+    price = price_argument(reward.get("price"))
+    if price is not None:
+        filters["price"] = price
+    services = reward.get("service")
+    if isinstance(services, list) and services:
+        filters["service"] = ",".join(map(str, services))
+    options = tuple(sku for sku in skus if set(sku) - {"color_family"})
     return Want(tuple(dict.fromkeys(queries)), filters, str(reward.get("product_id")), options)
 
 
@@ -63,14 +65,17 @@ def spoken_words(words: list[str], title: list[str], options: list[str]) -> list
     return [word for word in dict.fromkeys(words[start : start + span]) if word in wanted] if best else []
 
 
-def price_argument(condition: dict[str, list[float | None]]) -> str:
-    """A price condition as the search takes it: `100-200`, `100-`, `0-200`."""
-    low, high = next(iter(condition.values()))
-    return f"{0 if low is None else _number(low)}-{'' if high is None else _number(high)}"
+def price_argument(price: Any) -> str | None:
+    """The first condition of a reward's price as the search takes it (`100-200`, `100-`, `0-200`); None without one."""
+    try:
+        low, high = next(iter(price[0].values()))
+        return f"{0 if low is None else _number(low)}-{'' if high is None else _number(high)}"
+    except (TypeError, ValueError, LookupError, AttributeError, StopIteration, OverflowError):
+        return None  # the scorer meets such a reward with an error of its own
 
 
 def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else str(value)
+    return str(int(value)) if float(value).is_integer() else str(float(value))
 
 
 def _title_words(reward: Reward) -> list[str]:
@@ -79,9 +84,14 @@ def _title_words(reward: Reward) -> list[str]:
     return _WORD.findall(folded(str(text)))
 
 
-def _option_words(reward: Reward) -> list[str]:
+def _skus(reward: Reward) -> list[dict[str, Any]]:
+    options = reward.get("sku_options")
+    return [sku for sku in options if isinstance(sku, dict)] if isinstance(options, list) else []
+
+
+def _option_words(skus: list[dict[str, Any]]) -> list[str]:
     words: list[str] = []
-    for sku in reward.get("sku_options") or ():
+    for sku in skus:
         for name, value in sku.items():
             words += _WORD.findall(folded(str(value) if name == "color_family" else f"{name} {value}"))
     return words

@@ -7,9 +7,14 @@ from tracemill.environment.problem import Problem
 @pytest.mark.parametrize(
     ("condition", "argument"),
     [
-        ({"between": [120, 180]}, "120-180"),
-        ({"greater than": [120, None]}, "120-"),
-        ({"less than": [None, 99.5]}, "0-99.5"),
+        ([{"between": [120, 180]}], "120-180"),
+        ([{"greater than": [120, None]}], "120-"),
+        ([{"less than": [None, 99.5]}], "0-99.5"),
+        (None, None),
+        ([], None),
+        ([{}], None),
+        ([{"between": ["low", "high"]}], None),
+        (5, None),
     ],
 )
 def test_a_price_condition_becomes_the_searchs_range(condition, argument):
