@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tracemill.document import lookup
+from tracemill.errors import ParamsError
 from tracemill.params import PARAMS, load_params
 from tracemill.snapshots import SIMULATED, local_path
 
@@ -50,9 +51,22 @@ class Project:
         return str(self.stages[stage].get("parent", "base"))
 
     @property
+    def chain(self) -> list[str]:
+        """Training stages in the order of the recipe: each behind its parent, equals by name."""
+        ordered: list[str] = []
+        waiting = sorted(self.stages)
+        while waiting:
+            ready = [name for name in waiting if self.parent(name) not in waiting]
+            if not ready:
+                raise ParamsError(f"{PARAMS}: training.stages: {', '.join(waiting)} are each other's parents")
+            ordered += ready
+            waiting = [name for name in waiting if name not in ready]
+        return ordered
+
+    @property
     def checkpoints(self) -> list[str]:
         """What is evaluated: the scripted expert, the base model and the result of every training stage."""
-        return ["expert", "base", *sorted(self.stages)]
+        return ["expert", "base", *self.chain]
 
     def model_of(self, checkpoint: str) -> list[str]:
         """The folder of a checkpoint, as a list of one, or of none for the scripted expert."""

@@ -1,0 +1,40 @@
+rule render_report:
+    input:
+        traces=expand("data/traces/{snapshot}/summary.json", snapshot=PROJECT.snapshots),
+        filtered=expand("data/corpus/{snapshot}/summary.json", snapshot=PROJECT.snapshots),
+        corpus="data/corpus/corpus.parquet",
+        corpus_summary="data/corpus/summary.json",
+        nodes="data/leakage/nodes.parquet",
+        edges="data/leakage/edges.parquet",
+        clusters="data/leakage/clusters.json",
+        shares="data/leakage/shares.json",
+        audit="data/leakage/audit.json",
+        curves=expand("data/training/{stage}/plot_curve.csv", stage=PROJECT.chain),
+        masks=expand("data/training/{stage}/masks.json", stage=PROJECT.chain),
+        evaluations=expand("data/evaluation/{checkpoint}/summary.json", checkpoint=PROJECT.checkpoints),
+        episodes=expand("data/evaluation/{checkpoint}/episodes.jsonl.zst", checkpoint=PROJECT.checkpoints),
+        artifacts=[
+            "data/environment/catalog.jsonl.zst",
+            "data/environment/problems.jsonl",
+            "data/environment/index",
+            *expand("data/raw/{snapshot}.traces", snapshot=PROJECT.snapshots),
+            *expand("data/traces/{snapshot}/trajectories.parquet", snapshot=PROJECT.snapshots),
+            *expand("data/corpus/{snapshot}/kept.parquet", snapshot=PROJECT.snapshots),
+            "data/corpus/corpus.parquet",
+            "data/leakage/nodes.parquet",
+            "data/leakage/pools.parquet",
+            "data/models/base",
+            *expand("data/training/{stage}/rows.parquet", stage=PROJECT.chain),
+            *expand("data/models/{stage}", stage=PROJECT.chain),
+            *expand("data/evaluation/{checkpoint}/episodes.jsonl.zst", checkpoint=PROJECT.checkpoints),
+        ],
+        versions="versions.txt",
+    output:
+        report="data/report/report.html",
+        metrics="data/report/metrics.json",
+    log:
+        "logs/render_report.log",
+    params:
+        section="report",
+    shell:
+        JOB

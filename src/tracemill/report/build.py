@@ -1,0 +1,174 @@
+"""The report from its artifacts: read, arrange, render; the same artifacts give the same page."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tracemill.evaluation.compare import compare_all
+from tracemill.evaluation.published import published_rows
+from tracemill.evaluation.records import EpisodeRecord, read_records
+from tracemill.leakage.clusters import explain_edge
+from tracemill.leakage.edges import read_edges
+from tracemill.leakage.nodes import read_nodes
+from tracemill.report.blocks import Section, counts_table
+from tracemill.report.corpus_sections import funnel_section, leak_section
+from tracemill.report.lineage import lineage_section, read_artifacts
+from tracemill.report.model_sections import SUITE, headline, results_section, training_section
+from tracemill.report.params import ReportParams
+from tracemill.report.render import render_page
+from tracemill.report.trajectories import Entry, pack, page_messages
+
+
+class Inputs(msgspec.Struct, frozen=True, kw_only=True):
+    """Files of the report. Lists hold one file for each snapshot, training stage or checkpoint, told by its folder."""
+
+    traces: list[Path]
+    filtered: list[Path]
+    corpus: Path
+    corpus_summary: Path
+    nodes: Path
+    edges: Path
+    clusters: Path
+    shares: Path
+    audit: Path
+    curves: list[Path]
+    masks: list[Path]
+    evaluations: list[Path]
+    episodes: list[Path]
+    artifacts: list[Path]
+    locks: list[Path]
+    """DVC's records; one that does not exist yet is passed over."""
+    versions: Path
+    """Locked versions of the learning libraries, one `name==version` a line."""
+
+
+def build_report(inputs: Inputs, page: Path, metrics: Path, params: ReportParams) -> None:
+    """Write the page and a few flat metrics; checkpoints and stages stand in the order of `inputs`."""
+    summaries = _by_folder(inputs.evaluations, read_json)
+    records = _by_folder(inputs.episodes, lambda path: list(read_records(path)))
+    known = {name: summary["suites"][SUITE] for name, summary in summaries.items() if SUITE in summary["suites"]}
+    sections = [
+        results_section(summaries, compare_all(list(records.items())), published_rows()),
+        training_section(_by_folder(inputs.curves, _read_csv), _by_folder(inputs.masks, read_json)),
+        funnel_section(
+            _by_folder(inputs.traces, read_json),
+            _by_folder(inputs.filtered, read_json),
+            read_json(inputs.corpus_summary),
+        ),
+        leak_section(
+            read_json(inputs.clusters),
+            read_json(inputs.shares),
+            read_json(inputs.audit),
+            _examples(inputs.nodes, inputs.edges, params.evidence_examples),
+        ),
+        lineage_section(read_artifacts(inputs.locks), [path.as_posix() for path in inputs.artifacts]),
+        _facts_section(inputs.versions, summaries, read_json(inputs.shares)["version"]),
+    ]
+    entries = _entries(records, inputs.corpus, params)
+    page.write_text(render_page(params.title, headline(known), sections, *pack(entries)), encoding="utf-8")
+    metrics.write_bytes(msgspec.json.format(msgspec.json.encode(_flat(known), order="sorted")) + b"\n")
+
+
+def read_json(path: Path) -> Any:
+    """Content of a JSON file."""
+    return msgspec.json.decode(path.read_bytes())
+
+
+def _read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def _by_folder(paths: Sequence[Path], read: Any) -> dict[str, Any]:
+    return {path.parent.name: read(path) for path in paths}
+
+
+def _examples(nodes_path: Path, edges_path: Path, most: int) -> list[dict[str, Any]]:
+    nodes, _ = read_nodes(nodes_path)
+    by_key = {node.key: node for node in nodes}
+    by_kind: dict[str, list[Any]] = defaultdict(list)
+    for edge in read_edges(edges_path):
+        if len(by_kind[edge.kind]) < most:
+            by_kind[edge.kind].append(explain_edge(edge, by_key))
+    return [example for kind in sorted(by_kind) for example in by_kind[kind]]
+
+
+def _facts_section(versions: Path, summaries: Mapping[str, Any], split: Mapping[str, Any]) -> Section:
+    lines = versions.read_text(encoding="utf-8").split()
+    facts = dict(line.split("==", 1) for line in lines if "==" in line)
+    seeds = {f"split: {what}": value for what, value in split.items()}
+    digests: dict[str, str] = {}
+    for name, summary in summaries.items():
+        seeds[f"{name}: sampling"] = summary["settings"]["sampling"]["seed"]
+        digests |= {f"{name}: {what}": digest for what, digest in summary["digests"].items() if digest}
+        digests |= {f"{name}: suite {suite}": block["digest"] for suite, block in summary["suites"].items()}
+    blocks = [
+        counts_table("Locked versions", facts, "library", "version"),
+        counts_table("Seeds and versions of the split", seeds, "what", "value"),
+        counts_table("Digests of what was evaluated", digests, "what", "SHA-256"),
+    ]
+    return Section("facts", "Versions, seeds, digests", "", list(blocks))
+
+
+def _flat(known: Mapping[str, Any]) -> dict[str, float]:
+    rates = {name: suite["success"] for name, suite in known.items()}
+    flat = {f"{name}_success": round(rate["value"], 6) for name, rate in rates.items() if rate["n"]}
+    return flat | {"problems": max((rate["n"] for rate in rates.values()), default=0)}
+
+
+def _entries(records: Mapping[str, Sequence[EpisodeRecord]], corpus: Path, params: ReportParams) -> Iterator[Entry]:
+    left = params.max_trajectories
+    for name, episodes in records.items():
+        for record in [r for r in episodes if r.sampling.temperature == 0][:left]:
+            left -= 1
+            yield _episode_entry(name, record, params.max_message_characters)
+    yield from _corpus_entries(corpus, left, params.max_message_characters)
+
+
+def _episode_entry(checkpoint: str, record: EpisodeRecord, limit: int) -> Entry:
+    facts = f"{record.steps} turns, {record.calls} calls, {record.completion_tokens} tokens generated"
+    why = [f"{f['axis']}: wanted {_json(f.get('wanted'))}, found {_json(f.get('found'))}" for f in record.failures]
+    return Entry(
+        id=record.key,
+        set=f"evaluation of {checkpoint}",
+        problem=record.problem.problem_id,
+        category=record.problem.category,
+        query=record.problem.query,
+        outcome="success" if record.success else record.outcome,
+        success=record.success,
+        facts=facts,
+        why=why if not record.success else [],
+        messages=page_messages(record.messages, limit),
+    )
+
+
+def _corpus_entries(corpus: Path, most: int, limit: int) -> Iterator[Entry]:
+    import polars as pl
+
+    names = ("trajectory_id", "problem_id", "category", "query", "role", "success", "axis", "axis_basis", "messages")
+    if most <= 0:
+        return
+    rows = pl.scan_parquet(corpus).select(names).head(most).collect()
+    for row in rows.iter_rows(named=True):
+        yield Entry(
+            id=row["trajectory_id"],
+            set="corpus",
+            problem=row["problem_id"],
+            category=row["category"] or "unknown",
+            query=row["query"],
+            outcome=row["role"],
+            success=row["success"],
+            facts=f"axis {row['axis']} by {row['axis_basis']}",
+            why=[],
+            messages=page_messages(msgspec.json.decode(row["messages"]), limit),
+        )
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,167 @@
+"""The page's sections on the models: training curves, checkpoints with intervals, paired tests, published numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracemill.report.blocks import Block, Figure, Section, Table, counts_table, interval, number, percent, table
+from tracemill.report.plots import plot_lines, plot_rates
+
+Json = Mapping[str, Any]
+SUITE = "eval"
+
+
+def training_section(curves: Mapping[str, Sequence[Mapping[str, str]]], masks: Mapping[str, Json]) -> Section:
+    """Curves by stage (rows of plot_curve.csv) and what each mask gate counted."""
+    blocks: list[Block] = []
+    for stage, rows in curves.items():
+        for column in _plotted(rows):
+            points = [(float(row["step"]), float(row[column])) for row in rows if row.get(column)]
+            if points:
+                picture = plot_lines({stage: points}, f"{stage}: {column}", "step", column)
+                blocks.append(Figure(picture, f"{column} of {stage} over {len(points)} steps"))
+    for stage, report in masks.items():
+        counts = {key: value for key, value in report.items() if isinstance(value, int | float)}
+        dropped = report.get("dropped")
+        if isinstance(dropped, Mapping):
+            counts |= {f"dropped: {reason}": n for reason, n in dropped.items()}
+        blocks.append(counts_table(f"Mask gate of {stage}", counts, "what"))
+    return Section("training", "Training", "What was supervised is exactly the assistant's turns.", blocks)
+
+
+def _plotted(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    wanted = ("loss", "mean_token_accuracy", "reward", "kl", "rewards/margins")
+    return [name for name in wanted if rows and name in rows[0]]
+
+
+def results_section(summaries: Mapping[str, Json], tests: Sequence[Json], published: Sequence[Json]) -> Section:
+    """Checkpoints on the eval pool with intervals, buckets, axes, paired tests; published numbers apart and marked."""
+    known = {name: summary["suites"][SUITE] for name, summary in summaries.items() if SUITE in summary["suites"]}
+    blocks: list[Block] = [
+        _checkpoints(known, published),
+        Figure(
+            plot_rates(_by_category(known), "Success by category"),
+            "Strict success, greedy, with 95% Wilson intervals.",
+        ),
+        _buckets(known),
+        _axes(known),
+        *_pass_curve(known),
+        _tests(tests),
+        *_other_suites(summaries),
+        _outcomes(known),
+    ]
+    return Section("results", "Checkpoints", headline(known), blocks)
+
+
+def headline(known: Mapping[str, Json]) -> str:
+    """One sentence: success of the base and of the last checkpoint, with n and interval."""
+    parts = [f"{name} {_rate_words(suite['success'])}" for name, suite in known.items() if name != "expert"]
+    return "; ".join([parts[0], parts[-1]] if len(parts) > 1 else parts) + "." if parts else "Nothing was evaluated."
+
+
+def _rate_words(rate: Json) -> str:
+    if not rate["n"]:
+        return "unknown (n = 0)"
+    return f"{percent(rate['value'])}% (n = {rate['n']}, 95% interval {interval(rate['low'], rate['high'])})"
+
+
+def _checkpoints(known: Mapping[str, Json], published: Sequence[Json]) -> Table:
+    rows = [
+        [
+            name,
+            *_rate_cells(suite["success"]),
+            *(number(suite[key], 3) for key in ("rule", "format", "hallucinated_ids", "steps", "completion_tokens")),
+        ]
+        for name, suite in known.items()
+    ]
+    ours = len(rows)
+    for row in published:
+        points = 100.0 / row["problems"]
+        cells = [f"{row['success_percent']:.1f}", "", str(row["problems"]), f"{points:.2f}", "", "", "", "", ""]
+        rows.append([f"published: {row['name']}", *cells])
+    columns = ["checkpoint", "success %", "95% interval", "n", "one problem, points"]
+    columns += ["rule", "format", "invented ids", "steps", "tokens"]
+    caption = "Eval pool, greedy. Rows in italics are published elsewhere, on other problems, and are no comparison."
+    return Table(caption, columns, rows, list(range(1, len(columns))), list(range(ours, len(rows))))
+
+
+def _rate_cells(rate: Json) -> list[str]:
+    step = "" if rate["step"] is None else f"{100 * rate['step']:.2f}"
+    return [percent(rate["value"]), interval(rate["low"], rate["high"]), str(rate["n"]), step]
+
+
+def _by_category(known: Mapping[str, Json]) -> dict[str, dict[str, tuple[float, float, float]]]:
+    groups: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for name, suite in known.items():
+        for category, block in [("all", suite), *suite["by_category"].items()]:
+            rate = block["success"]
+            if rate["n"]:
+                mark = (100 * rate["value"], 100 * rate["low"], 100 * rate["high"])
+                groups.setdefault(category, {})[name] = mark
+    return groups
+
+
+def _buckets(known: Mapping[str, Json]) -> Table:
+    rows = []
+    for name, suite in known.items():
+        for bucket, block in suite["by_bucket"].items():
+            rows.append([name, bucket, *_rate_cells(block["success"])])
+    columns = ["checkpoint", "bucket", "success %", "95% interval", "n", "one problem, points"]
+    return Table("Success by kind of problem", columns, rows, [2, 3, 4, 5])
+
+
+def _axes(known: Mapping[str, Json]) -> Table:
+    names = list(next(iter(known.values()))["axes"]) if known else []
+    rows = [[name, *(number(suite["axes"][axis], 3) for axis in names)] for name, suite in known.items()]
+    return Table("Mean score of each axis", ["checkpoint", *names], rows, list(range(1, len(names) + 1)))
+
+
+def _pass_curve(known: Mapping[str, Json]) -> list[Block]:
+    drawn = {name: suite["pass_at"] for name, suite in known.items() if suite.get("pass_at", {}).get("estimates")}
+    if not drawn:
+        return []
+    lines = {name: [(e["k"], 100 * e["value"]) for e in found["estimates"]] for name, found in drawn.items()}
+    rows = [
+        [name, str(e["k"]), percent(e["value"]), interval(e["low"], e["high"]), str(found["problems"])]
+        for name, found in drawn.items()
+        for e in found["estimates"]
+    ]
+    columns = ["checkpoint", "k", "pass@k %", "95% interval", "problems"]
+    return [
+        Figure(plot_lines(lines, "pass@k", "k", "percent"), "Unbiased estimate over drawn episodes."),
+        Table("pass@k", columns, rows, [1, 2, 3, 4]),
+    ]
+
+
+def _tests(tests: Sequence[Json]) -> Table:
+    rows = [
+        [
+            f"{test['b']} against {test['a']}",
+            percent(test["difference"]),
+            interval(test["low"], test["high"]),
+            str(test["n"]),
+            str(test["only_b"]),
+            str(test["only_a"]),
+            number(test["p_value"], 3),
+        ]
+        for test in tests
+    ]
+    columns = ["pair", "difference, points", "95% interval", "n", "won", "lost", "exact McNemar p"]
+    return Table("Paired tests on the problems that both played", columns, rows, [1, 2, 3, 4, 5, 6])
+
+
+def _other_suites(summaries: Mapping[str, Json]) -> list[Block]:
+    rows = []
+    for name, summary in summaries.items():
+        for suite, block in summary["suites"].items():
+            if suite != SUITE and block["success"]["n"]:
+                note = "contaminated: training clusters touch it" if block["contaminated"] else ""
+                rows.append([name, suite, *_rate_cells(block["success"]), note])
+    columns = ["checkpoint", "suite", "success %", "95% interval", "n", "one problem, points", "note"]
+    return [Table("Other suites", columns, rows, [2, 3, 4, 5])] if rows else []
+
+
+def _outcomes(known: Mapping[str, Json]) -> Table:
+    rows = [[name, outcome, n] for name, suite in known.items() for outcome, n in suite["outcomes"].items()]
+    return table("How episodes ended", ["checkpoint", "outcome", "episodes"], rows, [2])
