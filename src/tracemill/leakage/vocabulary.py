@@ -7,35 +7,37 @@ in the form that the rules see: casefolded, without apostrophes, hyphens already
 from __future__ import annotations
 
 _STOP_WORDS = """
-a able about above additionally all allow allowing allows also am among an and another any approximately are
-around as at availability available be been being below benefit benefits between both but buy buying by called
-can carries carry categories category come comes coming cost costing costs could crafted deal deals design
-designed designs different do does dollar dollars dont each either ensure etc exceeding exceeds feature featured
-features featuring fifth find finding first five following for four fourth from further furthermore get give
-giving good great greater had has have having help her here heres higher his how i id ideally if ill im in
-include included includes including interested into is isnt it item items its ive just kindly last lastly least
-less let like listed look looking lookup lower made make making maximum may me might minimum more moreover most
-multiple must my name named need needed needs next no not of offer offered offering offers on one ones only
-option options or other our over p particular perk perks peso pesos php please plus prefer preferable preferably
-preferred present price priced prices pricing product products provide provides purchase purchases purchasing
-range ranges ranging related right same search searching second sell seller sellers selling sells service
-services several shop shops should show showing six so sold some something special specific specifically
-starting store stores such suggest suitable support supported supporting supports sure than that thats the their
-them then there theres these they thing things third this those three through to together too two type types
-under up us usd use used uses using variety various want wanted wants was we well were what when where which
-while who will with within would you your
+a able about above additionally after all allow allowing allows also am among an and another any approximately
+are around as asap at availability available be been being below benefit benefits between both but buy buying by
+called can carries carry categories category come comes coming cost costing costs could crafted currently deal
+deals design designed designs different do does dollar dollars dont each either ensure etc exceeding exceeds
+feature featured features featuring fifth find finding first five following for four fourth from further
+furthermore get give given gives giving good got great greater had has have having hello help her here heres hey
+hi higher his hope hoping how i id ideally if ill im in include included includes including interested into is
+isnt it item items its ive just kindly last lastly least less let like listed look looking lookup love lower
+made make making maximum may me might minimum more moreover most multiple must my name named need needed needs
+next no not of offer offered offering offers on one ones only option options or order other our over p
+particular perk perks peso pesos php please plus prefer preferable preferably preferred present price priced
+prices pricing product products provide provides purchase purchases purchasing range ranges ranging recommend
+related right same search searching second sell seller sellers selling sells service services several shop shops
+should show showing six so sold some something special specific specifically starting store stores such suggest
+suggestions suitable support supported supporting supports sure than thank thanks that thats the their them then
+there theres these they thing things third this those three through to together too two type types under up us
+usd use used uses using variety various want wanted wants was we well were what when where which while who will
+wish with within would you your
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Request phrasing, ordinals, price relations and currency: present or absent at the whim of whoever asks."""
 
 _VOUCHER_WORDS = """
 across afford after although amount amounts applicable applied applies apply applying back below beyond bought
-budget budgets cap capped caps cart checkout code condition conditions coupon coupons cut discount discounted
-discounts eligible entire everything exceed exceeded exceeds fixed get gets goods got hits hold holding holds
-keep limit limited max maximum min minimum money no note off once order orders overall pay percent percentage
-platform promo promotion qualifies qualify reach reaches redeem reduce reduced reduces reduction remain remains
-require required requires requiring rule rules save saves saving savings scope single sitewide spend spending
-spent stay stays subtotal sum take takes terms than though threshold total totaling totalling totals until valid
+budget budgets cap capped caps cart checkout clear clears code condition conditions coupon coupons covers cross
+crosses crossing cut discount discounted discounts eligible entire everything exceed exceeded exceeds fixed get
+gets goods got hits hold holding holds keep kicks limit limited max maximum min minimum money no note off once
+order orders overall pass passed passes pay percent percentage platform promo promotion qualifies qualify reach
+reached reaches reaching redeem redeemable reduce reduced reduces reduction remain remains require required
+requires requiring rule rules save saves saving savings scope single sitewide spend spending spends spent stay
+stays subtotal sum take takes terms than though threshold total totaling totalling totals until usable valid
 value voucher vouchers wallet whole wide worth
 """
 VOUCHER_WORDS = frozenset(_VOUCHER_WORDS.split())
@@ -58,6 +60,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
         r"(?:free|complimentary|gratis|no cost|zero cost) (?:of charge )?(?:shipping|delivery|shipment|postage)",
         "freeshipping",
     ),
+    (r"(?:shipping|delivery|shipped|delivered) (?:is |for )?free(?: of charge)?", "freeshipping"),
     (r"(?:ships?|shipped|delivered|delivers?) (?:for )?free", "freeshipping"),
     (
         r"(?:laz ?flash|flash (?:sales?|deals?|promos?|promotions?|offers?))"
