@@ -10,7 +10,8 @@ itself.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +21,8 @@ from tracemill.environment.grading import grade_dialogue
 from tracemill.environment.params import PlayParams
 from tracemill.environment.problem import Problem
 from tracemill.environment.titles import Titles
+from tracemill.errors import StageError
+from tracemill.evaluation.outcomes import FAULTS
 from tracemill.evaluation.policies import ConcurrentPolicy, Policy, Reply, Sampling
 from tracemill.evaluation.records import EpisodeRecord, make_record
 from tracemill.evaluation.rollouts import play
@@ -90,13 +93,30 @@ def _play_wave(
     def ended(i: int, replies: list[Reply]) -> None:
         record = _record(jobs[i], episodes[i], replies, arena, policy.name)
         made[record.key] = record
-        if each and journal is not None:
+        if each and journal is not None and record.outcome not in FAULTS:
             journal.add([record])
 
     play(policy, episodes, [job.sampling for job in jobs], [job.key for job in jobs], ended)
-    if not each and journal is not None:
+    if not each and journal is not None and not faults(made.values()):
         journal.add(made[job.key] for job in jobs)
     return made
+
+
+def faults(records: Iterable[EpisodeRecord]) -> list[EpisodeRecord]:
+    """Episodes that say something about a server and nothing about the model."""
+    return [record for record in records if record.outcome in FAULTS]
+
+
+def require_sound(records: Sequence[EpisodeRecord], max_failed_share: float) -> None:
+    """Raise StageError where more than `max_failed_share` of the episodes ended with a fault of a server."""
+    failed = faults(records)
+    if len(failed) > max_failed_share * len(records):
+        counts = dict(sorted(Counter(record.outcome for record in failed).items()))
+        raise StageError(
+            f"{len(failed)} of {len(records)} episodes ended with a fault of a server {counts}, at most "
+            f"{max_failed_share:.0%} may; first {failed[0].key}: {failed[0].detail or failed[0].outcome}; "
+            "start again: finished episodes are kept"
+        )
 
 
 def _record(job: Job, episode: Episode, replies: Sequence[Reply], arena: Arena, policy: str) -> EpisodeRecord:

@@ -57,3 +57,21 @@ def compare_all(
         {"a": name_a, "b": name_b, **compare_checkpoints(records_a, records_b, suite, seed)}
         for (name_a, records_a), (name_b, records_b) in combinations(checkpoints, 2)
     ]
+
+
+def describe(a: str, b: str, test: dict[str, Any]) -> str:
+    """Return the test in words, total first; one line a category that has problems."""
+    lines = [_line(f"{b} against {a}", test)]
+    lines += [_line(f"  {name}", part) for name, part in test["by_category"].items() if part["n"]]
+    left_out = test["only_in_a"] + test["only_in_b"]
+    return "\n".join([*lines, f"{left_out} problems are in one of the two only"] if left_out else lines)
+
+
+def _line(title: str, test: dict[str, Any]) -> str:
+    if not test["n"]:
+        return f"{title}: no problem in common"
+    points = [f"{100 * test[key]:+.1f}" for key in ("difference", "low", "high")]
+    return (
+        f"{title}: {points[0]} points [{points[1]}, {points[2]}] on {test['n']} problems (one is "
+        f"{100 * test['step']:.2f}); {test['only_b']} won, {test['only_a']} lost, McNemar p = {test['p_value']:.4f}"
+    )

@@ -21,7 +21,7 @@ from tracemill.environment.problem import digest
 from tracemill.environment.scorer import SCORER_VERSION
 from tracemill.environment.titles import load_titles
 from tracemill.evaluation.backends import make_policy
-from tracemill.evaluation.collect import Arena, Job, collect
+from tracemill.evaluation.collect import Arena, Job, collect, require_sound
 from tracemill.evaluation.journal import Journal
 from tracemill.evaluation.metrics import flat_metrics, pass_at, summarise
 from tracemill.evaluation.params import RolloutParams, SamplingParams, SuiteParams
@@ -93,7 +93,9 @@ def play_suites(
     arena = Arena(open_index(inputs.index), settings.play, load_titles(settings.scorer))
     policy = make_policy(settings.rollouts, inputs.model)
     with Journal(work / "episodes.jsonl") as journal:
-        return collect(policy, jobs, arena, journal, settings.rollouts.wave)
+        records = collect(policy, jobs, arena, journal, settings.rollouts.wave)
+    require_sound(records, settings.rollouts.endpoint.max_failed_share)
+    return records
 
 
 def greedy_jobs(problems: Sequence[SuiteProblem], params: SamplingParams) -> list[Job]:

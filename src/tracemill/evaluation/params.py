@@ -28,6 +28,14 @@ class EndpointParams(_Section):
     """Tries of one request before its episode ends with the error's name."""
     backoff_seconds: float = Field(default=1.0, ge=0)
     """Wait before the second try; doubled each time, at most a minute, or as long as the server asks."""
+    max_failed_share: float = Field(default=0.02, ge=0, le=1)
+    """Share of episodes that may end with a fault of the server; above it the stage fails and nothing is kept of
+    them.
+    """
+    send_reasoning: bool = True
+    """Send the thoughts of earlier turns back (`reasoning_content`), as the training template renders them."""
+    token_ids: bool = False
+    """Ask for token ids (`return_token_ids`: vLLM, `tracemill serve-model`); training on rollouts needs them."""
 
 
 class RolloutParams(_Section):

@@ -36,12 +36,16 @@ class Request(msgspec.Struct, frozen=True):
     sampling: Sampling
     episode: Episode | None = None
     """The live episode itself; for scripts, which know more than a model may."""
+    fixed_seed: int | None = None
+    """The turn's seed where it came from elsewhere (a client of `tracemill serve-model`)."""
 
     @property
     def seed(self) -> int:
-        """The turn's own seed (63 bits): the same whatever else is played beside it."""
+        """The turn's own seed (53 bits, exact in any JSON): the same whatever else is played beside it."""
+        if self.fixed_seed is not None:
+            return self.fixed_seed
         text = f"{self.sampling.seed}\x1f{self.key}\x1f{self.turn}"
-        return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big") >> 1
+        return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big") >> 11
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 
 from tracemill.environment.episode import POLICY_ERROR, Episode
 from tracemill.errors import TracemillError
+from tracemill.evaluation.outcomes import ENVIRONMENT_ERROR
 from tracemill.evaluation.policies import ConcurrentPolicy, Policy, Reply, Request, Sampling
 
 logger = logging.getLogger(__name__)
-
-ENVIRONMENT_ERROR = "environment_error"
 
 Ended = Callable[[int, list[Reply]], None]
 """Called with the position of an episode that ended and its replies."""

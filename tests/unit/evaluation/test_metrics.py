@@ -1,6 +1,7 @@
 """What episodes say about a checkpoint, with hand-counted values."""
 
 import pytest
+
 from tracemill.environment.problem import Problem
 from tracemill.evaluation.compare import compare_all, compare_checkpoints
 from tracemill.evaluation.metrics import flat_metrics, pass_at, powers_of_two, summarise

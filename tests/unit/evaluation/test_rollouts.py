@@ -7,8 +7,8 @@ import pytest
 from tracemill.environment.episode import Call, Episode, Turn
 from tracemill.environment.params import PlayParams
 from tracemill.environment.problem import Problem
-from tracemill.errors import InputError
-from tracemill.evaluation.collect import Arena, collect, make_jobs
+from tracemill.errors import InputError, StageError
+from tracemill.evaluation.collect import Arena, collect, make_jobs, require_sound
 from tracemill.evaluation.journal import Journal
 from tracemill.evaluation.policies import Reply, Sampling, ScriptedPolicy
 from tracemill.evaluation.records import hallucinated_ids, read_records, write_records
@@ -204,3 +204,16 @@ def test_a_damaged_file_of_records_is_named(tmp_path):
     (tmp_path / "a.zst").write_bytes(b"junk")
     with pytest.raises(InputError, match=r"a\.zst"):
         read_records(tmp_path / "a.zst")
+
+
+def test_faults_of_a_server_are_played_again_and_too_many_fail_the_stage(tmp_path):
+    jobs = make_jobs([problem(i) for i in range(4)], 1, Sampling())
+    with Journal(tmp_path / "j.jsonl") as journal:
+        records = collect(Server(Solver({"t1": Turn(error="timeout")})), jobs, ARENA, journal)
+        assert sorted(journal.records) == ["t0#0", "t2#0", "t3#0"]
+        with pytest.raises(StageError, match=r"1 of 4 episodes .*'timeout': 1"):
+            require_sound(records, 0.2)
+        require_sound(records, 0.25)
+        again = Solver()
+        assert all(r.success for r in collect(Server(again), jobs, ARENA, journal))
+    assert {name for name, _ in again.asked} == {"t1"}

@@ -1,6 +1,7 @@
 """Which problems are evaluated, and which are never shown."""
 
 import polars as pl
+
 from tracemill.environment.problem import Problem, write_problems
 from tracemill.evaluation.suites import load_suites, sealed_problems, select_suites
 from tracemill.leakage.nodes import problem_key
