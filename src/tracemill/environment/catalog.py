@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -21,6 +22,8 @@ from tracemill.environment.storage import TextTable, open_array, read_meta
 
 COMPILED_FROM = 50_000
 """From this many products on the ranking loop is compiled; below, array operations are as fast and start at once."""
+
+REMEMBERED_TERMS = 1 << 15
 
 
 class Catalog:
@@ -42,6 +45,7 @@ class Catalog:
             norms=ranking.inverse_norms(meta["total_length"], self._indexed, meta["k1"], meta["b"]),
         )
         self._scratch = threading.local()
+        self._term_position = functools.lru_cache(maxsize=REMEMBERED_TERMS)(self._find_term)
         self._price = open_array(path, "price")
         self._sold_count = open_array(path, "sold_count")
         self._service = open_array(path, "service")
@@ -109,11 +113,14 @@ class Catalog:
             return []
         spans = []
         for term, count in counts.items():
-            position = self._terms.position(term.encode("utf-8", "surrogatepass"))
+            position = self._term_position(term)
             if position is not None:
                 start, end = int(self._starts[position]), int(self._starts[position + 1])
                 spans.append((start, end, ranking.term_weight(self._indexed, end - start, count)))
         return spans
+
+    def _find_term(self, term: str) -> int | None:
+        return self._terms.position(term.encode("utf-8", "surrogatepass"))
 
     def _rank_compiled(self, spans: list[ranking.Span], limit: int) -> ranking.Ranked:
         if not hasattr(self._scratch, "totals"):

@@ -113,7 +113,7 @@ def rank_arrays(postings: Postings, spans: Sequence[Span], limit: int) -> Ranked
         norms = postings.norms[postings.length_codes[documents]]
         frequencies = postings.frequencies[start:end].astype(np.float32)
         totals[documents] += weight - weight / (np.float32(1) + frequencies * norms)
-    candidates = np.flatnonzero(totals).astype(np.uint64)
+    candidates = np.flatnonzero(totals != 0.0).astype(np.uint64)
     scores = totals[candidates.astype(np.int64)].astype(np.float32)
     keys = (scores.view(np.uint32).astype(np.uint64) << np.uint64(32)) | (_LAST - candidates)
     if len(keys) > limit:

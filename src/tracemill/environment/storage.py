@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +39,12 @@ class TextTable:
     """Byte texts by position; sorted tables are searched by bisection."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._starts = open_array(folder, f"{name}_starts")
-        self._bytes = open_array(folder, f"{name}_bytes")
-        if len(self._starts) == 0 or int(self._starts[-1]) != len(self._bytes):
+        starts, texts = open_array(folder, f"{name}_starts"), open_array(folder, f"{name}_bytes")
+        if starts.dtype != np.int64 or texts.dtype != np.uint8 or len(starts) == 0 or starts[-1] != len(texts):
             raise InputError(f"{folder}: {name} does not fit its offsets; build the index again")
+        # Views are several times faster than arrays where one element or one text is taken at a time.
+        self._starts: memoryview[int] = memoryview(cast(Any, starts))
+        self._bytes: memoryview[int] = memoryview(cast(Any, texts))
 
     def __len__(self) -> int:
         return len(self._starts) - 1

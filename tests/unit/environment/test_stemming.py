@@ -17,29 +17,27 @@ GOLDEN = Path(__file__).resolve().parents[2] / "data" / "search_golden" / "docs.
 SUFFIXES = sorted(
     {suffix for suffix, _ in (*stemming._STEP_2, *stemming._STEP_3)}
     | set(stemming._STEP_4)
-    | set(
-        [
-            "s",
-            "ss",
-            "sses",
-            "ies",
-            "eed",
-            "ed",
-            "ing",
-            "y",
-            "e",
-            "l",
-            "ll",
-            "ate",
-            "ble",
-            "ize",
-            "at",
-            "bl",
-            "iz",
-            "tt",
-            "zz",
-        ]
-    )
+    | {
+        "s",
+        "ss",
+        "sses",
+        "ies",
+        "eed",
+        "ed",
+        "ing",
+        "y",
+        "e",
+        "l",
+        "ll",
+        "ate",
+        "ble",
+        "ize",
+        "at",
+        "bl",
+        "iz",
+        "tt",
+        "zz",
+    }
 )
 
 
