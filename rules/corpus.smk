@@ -28,3 +28,20 @@ rule assemble_corpus:
         section=["corpus.axis", "corpus.dedup", "corpus.ranking"],
     shell:
         JOB
+
+
+rule measure_drift:
+    input:
+        traces=expand("data/traces/{snapshot}/summary.json", snapshot=PROJECT.snapshots),
+        problems=expand("data/traces/{snapshot}/problems.parquet", snapshot=PROJECT.snapshots),
+        kept=expand("data/corpus/{snapshot}/kept.parquet", snapshot=PROJECT.snapshots),
+        dropped=expand("data/corpus/{snapshot}/dropped.parquet", snapshot=PROJECT.snapshots),
+        nodes="data/leakage/nodes.parquet",
+        edges="data/leakage/edges.parquet",
+    output:
+        drift="data/corpus/drift.json",
+        plot="data/corpus/plot_drift.csv",
+    log:
+        "logs/measure_drift.log",
+    shell:
+        JOB

@@ -4,6 +4,7 @@ rule render_report:
         filtered=expand("data/corpus/{snapshot}/summary.json", snapshot=PROJECT.snapshots),
         corpus="data/corpus/corpus.parquet",
         corpus_summary="data/corpus/summary.json",
+        drift="data/corpus/drift.json",
         nodes="data/leakage/nodes.parquet",
         edges="data/leakage/edges.parquet",
         clusters="data/leakage/clusters.json",

@@ -17,6 +17,7 @@ def main(stage: Stage) -> None:
         filtered=stage.inputs("filtered"),
         corpus=stage.input("corpus"),
         corpus_summary=stage.input("corpus_summary"),
+        drift=stage.input("drift"),
         nodes=stage.input("nodes"),
         edges=stage.input("edges"),
         clusters=stage.input("clusters"),

@@ -62,14 +62,16 @@ def explain_trajectory(
     if role is None:
         yield "role none: a gate dropped it, or the corpus is not built yet"
     else:
-        yield f"role {role['role']}, rank {role['rank']} in its problem{': ' * bool(role['role_detail'])}{role['role_detail']}"
+        detail = f": {role['role_detail']}" if role["role_detail"] else ""
+        yield f"role {role['role']}, rank {role['rank']} in its problem{detail}"
 
 
 def _turns(messages: Sequence[Mapping[str, Any]], turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     position = 0
     for message in messages:
         if message["role"] != "assistant":
-            yield f"  {message['role']}{' ' + message['name'] if message.get('name') else ''}: {_cut(message['content'])}"
+            name = f" {message['name']}" if message.get("name") else ""
+            yield f"  {message['role']}{name}: {_cut(message['content'])}"
             continue
         turn = turns[position] if position < len(turns) else {}
         position += 1

@@ -17,7 +17,7 @@ from tracemill.leakage.clusters import explain_edge
 from tracemill.leakage.edges import read_edges
 from tracemill.leakage.nodes import read_nodes
 from tracemill.report.blocks import Section, counts_table
-from tracemill.report.corpus_sections import funnel_section, leak_section
+from tracemill.report.corpus_sections import drift_section, funnel_section, leak_section
 from tracemill.report.lineage import lineage_section, read_artifacts
 from tracemill.report.model_sections import SUITE, headline, results_section, training_section
 from tracemill.report.params import ReportParams
@@ -32,6 +32,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     filtered: list[Path]
     corpus: Path
     corpus_summary: Path
+    drift: Path
     nodes: Path
     edges: Path
     clusters: Path
@@ -61,6 +62,7 @@ def build_report(inputs: Inputs, page: Path, metrics: Path, params: ReportParams
             _by_folder(inputs.filtered, read_json),
             read_json(inputs.corpus_summary),
         ),
+        drift_section(read_json(inputs.drift)),
         leak_section(
             read_json(inputs.clusters),
             read_json(inputs.shares),

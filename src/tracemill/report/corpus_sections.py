@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracemill.report.blocks import Block, Figure, Section, Table, counts_table, number, percent, table
-from tracemill.report.plots import plot_bars
+from tracemill.report.plots import plot_bars, plot_lines
 
 Json = Mapping[str, Any]
 
@@ -98,3 +98,40 @@ def _pools(shares: Json) -> Table:
         rows.append((pool, *counts, percent(share), percent(wanted)))
     columns = ["pool", "clusters", "problems", "corpus rows", "% of rows", "% wanted"]
     return table("Pools: wanted and realised shares", columns, rows, [1, 2, 3, 4, 5])
+
+
+def drift_section(drift: Sequence[Json]) -> Section:
+    """How the snapshots differ (records of corpus.drift)."""
+    rows = [
+        [
+            record["snapshot"],
+            *(number(record[key]) for key in ("lines", "normalised", "kept")),
+            *(percent(record["shares"][key]) for key in ("kept", "axis_a", "success")),
+            number(record["shares"]["judge_mean"], 3),
+            *(number(record[key]) for key in ("problems", "new_problems", "links_to_older")),
+        ]
+        for record in drift
+    ]
+    columns = ["snapshot", "lines", "normalised", "kept", "% kept", "% axis A", "% success", "judge, mean"]
+    columns += ["problems", "new", "links to older"]
+    shares = {"kept": "kept of lines", "axis_a": "axis A of kept", "success": "success of kept"}
+    lines = {
+        label: [
+            (float(place), 100 * record["shares"][key])
+            for place, record in enumerate(drift, 1)
+            if record["shares"][key] is not None
+        ]
+        for key, label in shares.items()
+    }
+    judged = [
+        [record["snapshot"], coefficient, number(n)]
+        for record in drift
+        for coefficient, n in record["judge_coefficients"].items()
+    ]
+    blocks: list[Block] = [
+        Table("Snapshots in the order of their names", columns, rows, list(range(1, len(columns)))),
+        Figure(plot_lines(lines, "Shares by snapshot", "snapshot, in order", "percent"), "Shares by snapshot."),
+        Table("Reasoning coefficients that the judge gave", ["snapshot", "coefficient", "rows"], judged, [1, 2]),
+    ]
+    lead = "A change of the arena's problems, or of what pleases the judge, shows here first."
+    return Section("drift", "Snapshot drift", lead, blocks)
