@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracemill.environment.problem import Problem
-from tracemill.environment.rules import best_option, price_met, rule_score
+from tracemill.environment.rules import best_option, is_in_range, rule_score
 from tracemill.environment.scorer import ProductLookup, discounted, recommended_ids, within_budget
 from tracemill.environment.titles import Titles
 
@@ -44,7 +44,7 @@ def explain_failure(
         if outcome.rule > 0:
             hits.append(product)
         if outcome.rule < 1:
-            failures.extend(_field_failures(slot, product, reward, titles, sum(outcome.asked.values())))
+            failures.extend(_field_failures(slot, product, reward, titles, sum(outcome.asked)))
     if problem.category == "shop":
         failures.extend(_shop_failure(problem, hits))
     elif problem.category == "voucher":
@@ -71,7 +71,7 @@ def _field_failures(
     yield from _title_failures(slot, product, reward, titles)
     for bounds in reward.get("price", ()):
         for mode, (low, high) in bounds.items():
-            if not price_met(mode, low, high, product["price"]):
+            if not is_in_range(mode, low, high, product["price"]):
                 yield _failure("price", {mode: [low, high]}, product["price"], slot, product_id)
     missing = [service for service in reward.get("service", ()) if service not in product["service"]]
     if missing:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import msgspec
+import orjson
 
 ROLES = ("think", "tool_call", "response")
 MISSING_TIMESTAMP = 0.5
@@ -23,12 +23,12 @@ MISSING_TIMESTAMP = 0.5
 _TEXT_FIELDS = ("user", "think", "response")
 _LIST_FIELDS = ("tool_call", "obs")
 _TAG = re.compile(r"</?(?:think|tool_call|response)>")
-_OPENING = tuple(f"<{role}>" for role in ROLES)
-_OPENING_BYTES = tuple(tag.encode() for tag in _OPENING)
+_OPENING = re.compile(r"<(?:think|tool_call|response)>")
+_OPENING_BYTES = re.compile(rb"<(?:think|tool_call|response)>")
 _CAUGHT = (KeyError, TypeError, AttributeError)
+_NOTHING: list[Any] = []
 _DEPTH = 1024
 """Containers around a value: the arena's writer gives up beyond this, and its reader takes no container at it."""
-_encode = msgspec.json.Encoder().encode
 
 
 def length_score(dialogue: Any) -> float:
@@ -75,7 +75,7 @@ def step_score(step: Any) -> float:
 def format_fault(message: dict[str, Any]) -> str | None:
     """Say why a message of the right types has the wrong format; None where it is right."""
     think, calls, response = message.get("think", ""), message.get("tool_call", ()), message.get("response", "")
-    spoilt = _has_opening_tag(calls) if calls else None
+    spoilt = _opening_tag(calls) if calls else None
     if not think:
         return "no thought"
     if not calls and not response:
@@ -97,12 +97,14 @@ def _check_types(message: Any) -> None:
     if not isinstance(message, dict):
         raise TypeError(f"argument after ** must be a mapping, not {type(message).__name__}")
     for field in _TEXT_FIELDS:
-        if field in message and not isinstance(message[field], str):
+        if not isinstance(message.get(field, ""), str):
             _reject(message)
     for field in _LIST_FIELDS:
-        if field in message:
-            value = message[field]
-            if not isinstance(value, list) or not all(isinstance(member, dict) for member in value):
+        value = message.get(field, _NOTHING)
+        if not isinstance(value, list):
+            _reject(message)
+        for member in value:
+            if not isinstance(member, dict):
                 _reject(message)
 
 
@@ -117,33 +119,33 @@ def _reject(message: dict[str, Any]) -> NoReturn:
     raise TypeError("a message of the wrong types passed the arena's model")
 
 
-def _has_opening_tag(calls: Sequence[Any]) -> str | None:
+def _opening_tag(calls: Sequence[Any]) -> str | None:
     """Say which opening role tag stands in a text of the calls, or that their JSON cannot be read back; else None."""
     try:
-        written = _encode(calls)
-    except (OverflowError, UnicodeEncodeError, RecursionError, TypeError):
+        written = orjson.dumps(calls)
+    except TypeError:
         return _walk(calls)
-    for tag, shown in zip(_OPENING_BYTES, _OPENING, strict=True):
-        if tag in written:
-            return f"the role tag {shown} stands inside a tool call or its result"
-    return None
+    if b"<" not in written:
+        return None
+    tag = _OPENING_BYTES.search(written)
+    return None if tag is None else f"the role tag {tag[0].decode()} stands inside a tool call or its result"
 
 
 def _walk(calls: Sequence[Any]) -> str | None:
-    """`_has_opening_tag` for what msgspec does not write: integers beyond 64 bits, lone surrogates, deep nesting."""
+    """`_opening_tag` for what orjson does not write: integers beyond 64 bits, lone surrogates, more than 254 levels."""
     fault: str | None = None
     stack: list[tuple[Any, int]] = [(calls, 0)]
     while stack:
         value, depth = stack.pop()
         if depth > _DEPTH:
             raise OverflowError("Maximum recursion level reached")
+        if isinstance(value, str):
+            tag = _OPENING.search(value) if fault is None else None
+            fault = fault if tag is None else f"the role tag {tag[0]} stands inside a tool call or its result"
+            continue
         if depth == _DEPTH and isinstance(value, (dict, list)):
             fault = fault or "a tool call that is nested too deep to be read"
-        if isinstance(value, str):
-            fault = fault or next(
-                (f"the role tag {tag} stands inside a tool call" for tag in _OPENING if tag in value), None
-            )
-        elif isinstance(value, dict):
+        if isinstance(value, dict):
             stack.extend((key, depth) for key in value if isinstance(key, str))
             stack.extend((member, depth + 1) for member in value.values())
         elif isinstance(value, (list, tuple)):

@@ -7,9 +7,7 @@ reward of the wrong shape has to show, not to pass as a miss.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 from tracemill.environment.titles import Titles, Vector
 
@@ -19,12 +17,12 @@ Pair = tuple[Any, Any]
 FIELDS = ("title", "price", "service", "sku & attrs")
 
 
-class RuleScore(msgspec.Struct):
-    """Outcome of the rules; `asked` and `met` count constraints by field."""
+class RuleScore(NamedTuple):
+    """Outcome of the rules; `asked` and `met` count constraints, in the order of FIELDS."""
 
     rule: float
-    asked: dict[str, int]
-    met: dict[str, int]
+    asked: tuple[int, int, int, int]
+    met: tuple[int, int, int, int]
 
 
 def is_gold(product: Mapping[str, Any], reward: Mapping[str, Any]) -> bool:
@@ -40,20 +38,18 @@ def rule_score(
     The gold product scores 1 whatever its fields say; a reward that asks for nothing gives 0.
     """
     gold = is_gold(product, reward)
-    counts = (
-        _title_counts(product, reward, gold, titles, vector),
-        _price_counts(product, reward),
-        _service_counts(product, reward),
-        _option_counts(product, reward),
-    )
-    asked = dict(zip(FIELDS, (count[0] for count in counts), strict=True))
-    met = dict(zip(FIELDS, (count[1] for count in counts), strict=True))
-    total = sum(asked.values())
-    rule: float = 1 if gold else sum(met.values()) / total if total else 0
+    title, title_met = _title_counts(product, reward, gold, titles, vector) if "title" in reward else (0, 0)
+    price, price_met = _price_counts(product, reward) if "price" in reward else (0, 0)
+    service, service_met = _service_counts(product, reward) if "service" in reward else (0, 0)
+    wanted, option_met, _ = best_option(product, reward)
+    asked = (title, price, service, len(wanted))
+    met = (title_met, price_met, service_met, option_met)
+    total = sum(asked)
+    rule: float = 1 if gold else sum(met) / total if total else 0
     return RuleScore(rule, asked, met)
 
 
-def price_met(mode: str, low: Any, high: Any, price: Any) -> bool:
+def is_in_range(mode: str, low: Any, high: Any, price: Any) -> bool:
     """Whether a price is in a range; both ends belong to it, an unknown mode is never met."""
     if mode == "less than":
         return bool(price <= high)
@@ -64,8 +60,10 @@ def price_met(mode: str, low: Any, high: Any, price: Any) -> bool:
 
 def option_sets(product: Mapping[str, Any]) -> tuple[list[set[Pair]], set[Pair]]:
     """(name, value) pairs of each option of the product, and of its attributes."""
-    options = [set(option.items()) for option in _part(product, "sku_options").values()]
-    attributes = {(name, value) for name, values in _part(product, "attributes").items() for value in values}
+    given = product.get("sku_options")
+    options = [set(option.items()) for option in given.values()] if given else []
+    given = product.get("attributes")
+    attributes = {(name, value) for name, values in given.items() for value in values} if given else set()
     return options, attributes
 
 
@@ -78,37 +76,37 @@ def best_option(product: Mapping[str, Any], reward: Mapping[str, Any]) -> tuple[
     """
     options, attributes = option_sets(product)
     wanted: list[Pair] = []
-    most = 0
+    open_pairs: list[Pair] = []
     for pair in _wanted_pairs(reward):
-        most += pair in attributes
         wanted.append(pair)
-    best = attributes
-    for option in options:
-        met = sum(pair in option or pair in attributes for pair in wanted)
-        if met > most:
-            best, most = option | attributes, met
-    return wanted, most, best
+        if pair not in attributes:
+            open_pairs.append(pair)
+    chosen, most = None, 0
+    if open_pairs:
+        for option in options:
+            met = 0
+            for pair in open_pairs:
+                if pair in option:
+                    met += 1
+            if met > most:
+                chosen, most = option, met
+    return wanted, len(wanted) - len(open_pairs) + most, attributes if chosen is None else attributes | chosen
 
 
 def _wanted_pairs(reward: Mapping[str, Any]) -> Iterator[Pair]:
-    for option in reward.get("sku_options", ()):
-        yield from option.items()
-    for attribute in reward.get("attributes", ()):
-        for name, values in attribute.items():
-            for value in values:
-                yield name, value
-
-
-def _part(product: Mapping[str, Any], key: str) -> Any:
-    value = product.get(key)
-    return value if value else {}
+    if "sku_options" in reward:
+        for option in reward["sku_options"]:
+            yield from option.items()
+    if "attributes" in reward:
+        for attribute in reward["attributes"]:
+            for name, values in attribute.items():
+                for value in values:
+                    yield name, value
 
 
 def _title_counts(
     product: Mapping[str, Any], reward: Mapping[str, Any], gold: bool, titles: Titles | None, vector: Vector | None
 ) -> tuple[int, int]:
-    if "title" not in reward:
-        return 0, 0
     if gold:
         return len(reward["title"]), len(reward["title"])
     given = reward.get("_title_embeddings", {})
@@ -120,26 +118,18 @@ def _title_counts(
 
 
 def _price_counts(product: Mapping[str, Any], reward: Mapping[str, Any]) -> tuple[int, int]:
-    if "price" not in reward:
-        return 0, 0
     price = product["price"]
     asked = met = 0
     for bounds in reward["price"]:
         for mode, (low, high) in bounds.items():
             asked += 1
-            met += price_met(mode, low, high, price)
+            met += is_in_range(mode, low, high, price)
     return asked, met
 
 
 def _service_counts(product: Mapping[str, Any], reward: Mapping[str, Any]) -> tuple[int, int]:
     asked = met = 0
-    if "service" in reward:
-        for service in reward["service"]:
-            asked += 1
-            met += service in product["service"]
+    for service in reward["service"]:
+        asked += 1
+        met += service in product["service"]
     return asked, met
-
-
-def _option_counts(product: Mapping[str, Any], reward: Mapping[str, Any]) -> tuple[int, int]:
-    wanted, met, _ = best_option(product, reward)
-    return len(wanted), met

@@ -14,7 +14,6 @@ compare the n-th id with the n-th wanted product. What the values mean:
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any, Protocol
 
 from tracemill.environment.format_check import format_score, length_score
@@ -25,6 +24,8 @@ from tracemill.environment.titles import Titles, Vector
 SCORER_VERSION = "sn15-a6b1cf3"
 COEFFICIENT_FLOOR = 0.3
 FULL_CREDIT_QUALITY = 0.8
+
+_SUMMED = ("product", "gt", "rule", *FIELDS)
 
 Score = dict[str, float]
 
@@ -49,15 +50,15 @@ def score_dialogue(
         raise ValueError(f"Invalid task: {problem.category}. Must be one of {list(CATEGORIES)}")
     if problem.reward is None:
         return None
-    score: Score = defaultdict(float)
-    score["length"] = length_score(dialogue)
-    score["format"] = format_score(dialogue)
+    score: Score = {"length": length_score(dialogue), "format": format_score(dialogue)}
     ids = recommended_ids(dialogue)
     if problem.category == "product":
         product = catalog.get_product_raw(ids[0]) if ids else None
         if product:
-            _add_product(score, product, problem.reward, titles, None)
-        return dict(score)
+            sums = [0.0] * len(_SUMMED)
+            _add_product(sums, product, problem.reward, titles, None)
+            score.update(zip(_SUMMED, sums, strict=True))
+        return score
     hits = _add_slots(score, ids, problem.reward, catalog, titles)
     complete = len(hits) == len(problem.reward)
     if problem.category == "shop":
@@ -70,7 +71,7 @@ def score_dialogue(
             total += hit["price"]
             shops.add(hit["shop_id"])
         score["budget"] = 1 if complete and within_budget(total, shops, problem.voucher) else 0
-    return dict(score)
+    return score
 
 
 def recommended_ids(dialogue: Any) -> list[str]:
@@ -146,14 +147,15 @@ def _add_slots(
     """Score each wanted product against the id in its slot; returns the products that are hits, in slot order."""
     products = [catalog.get_product_raw(ids[slot]) if slot < len(ids) else None for slot, _ in enumerate(rewards)]
     vectors = _title_vectors(products, rewards, titles)
+    sums = [0.0] * len(_SUMMED)
     hits: list[dict[str, Any]] = []
     for slot, reward in enumerate(rewards):
         product = products[slot]
-        if product and _add_product(score, product, reward, titles, vectors.get(slot)) > 0:
+        if product and _add_product(sums, product, reward, titles, vectors.get(slot)) > 0:
             hits.append(product)
     if len(rewards) > 0:
-        for key in ("product", "gt", "rule", *FIELDS):
-            score[key] /= len(rewards)
+        for key, total in zip(_SUMMED, sums, strict=True):
+            score[key] = total / len(rewards)
     return hits
 
 
@@ -169,13 +171,14 @@ def _title_vectors(products: list[Any], rewards: Any, titles: Titles | None) -> 
 
 
 def _add_product(
-    score: Score, product: dict[str, Any], reward: Any, titles: Titles | None, vector: Vector | None
+    sums: list[float], product: dict[str, Any], reward: Any, titles: Titles | None, vector: Vector | None
 ) -> float:
-    score["product"] += 1
-    score["gt"] += is_gold(product, reward)
-    outcome = rule_score(product, reward, titles, vector)
-    score["rule"] += outcome.rule
-    for field in FIELDS:
-        asked = outcome.asked[field]
-        score[field] += outcome.met[field] / asked if asked > 0 else 0
-    return outcome.rule
+    """Add one product's values to the sums (in the order of _SUMMED); returns its rule score."""
+    rule, asked, met = rule_score(product, reward, titles, vector)
+    sums[0] += 1
+    sums[1] += product["product_id"] == reward["product_id"]
+    sums[2] += rule
+    for field in range(4):
+        if asked[field]:
+            sums[3 + field] += met[field] / asked[field]
+    return rule
