@@ -4,7 +4,7 @@ python scripts/split_pools.py
 """
 
 from tracemill.leakage.params import PoolParams
-from tracemill.leakage.pools import split_pools
+from tracemill.leakage.split import split_pools
 from tracemill.stage import Stage, run
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from tracemill.environment.problem import Problem
 from tracemill.leakage.clusters import cluster_leaks
 from tracemill.leakage.params import PoolParams, SimilarityParams
-from tracemill.leakage.pools import split_pools
+from tracemill.leakage.split import split_pools
 
 
 def make(problem_id, query, golds=(), category="product"):

@@ -11,7 +11,8 @@ from tracemill.leakage.join import dice_pairs
 from tracemill.leakage.nodes import build_nodes
 from tracemill.leakage.normalise import content_tokens
 from tracemill.leakage.params import PoolParams, SimilarityParams
-from tracemill.leakage.pools import TRAIN, assign_pools
+from tracemill.leakage.pools import TRAIN
+from tracemill.leakage.split import assign_pools
 
 WORDS = ["red", "blue", "mug", "cup", "steel", "clay", "lid", "12", "50ml", "sofa", "lamp", "wood"]
 token_sets = st.lists(st.frozensets(st.sampled_from("abcdefghijklmn"), max_size=9), max_size=25)

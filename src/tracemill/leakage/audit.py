@@ -20,7 +20,8 @@ from tracemill.leakage.ledger import Held, read_ledger
 from tracemill.leakage.nodes import Node, read_nodes
 from tracemill.leakage.normalise import clean
 from tracemill.leakage.params import AuditParams
-from tracemill.leakage.pools import BENCHMARK, TRAIN, corpus_rows, read_pools
+from tracemill.leakage.pools import BENCHMARK, TRAIN, read_pools
+from tracemill.leakage.split import corpus_rows
 
 PASSED = b"the leak audit passed\n"
 """Content of the gate file, always the same: changed counts retrain nothing."""
