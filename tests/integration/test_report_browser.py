@@ -46,7 +46,8 @@ def browser():
 @pytest.fixture
 def page(browser, tmp_path):
     entries = [entry(n, "shop" if n % 2 else "product", n % 3 != 0) for n in range(120)]
-    section = Section("funnel", "Funnel", HOSTILE, [counts_table("Rows", {HOSTILE: 3}, "reason")])
+    # an anchor named like a part of the page would break it if the two shared one name space
+    section = Section("results", "Funnel", HOSTILE, [counts_table("Rows", {HOSTILE: 3}, "reason")])
     (tmp_path / "report.html").write_text(render_page("Report", "lead", [section], *pack(entries)), encoding="utf-8")
     context = browser.new_context(offline=True, viewport={"width": 380, "height": 800}, color_scheme="dark")
     page = context.new_page()
@@ -60,7 +61,7 @@ def page(browser, tmp_path):
 
 def test_the_browser_lists_searches_and_filters(page):
     assert page.inner_text("#found") == "120 of 120 trajectories"
-    assert page.locator("#results > li").count() == 50
+    assert page.locator("#trajectory-list > li").count() == 50
     page.fill("#search", "query 117")
     assert page.inner_text("#found") == "1 of 120 trajectories"
     page.fill("#search", "")
@@ -71,18 +72,18 @@ def test_the_browser_lists_searches_and_filters(page):
 
 def test_a_trajectory_opens_by_keyboard_and_says_why_it_failed(page):
     page.fill("#search", "t117")
-    page.locator("#results summary").first.focus()
+    page.locator("#trajectory-list summary").first.focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("#results .turn.assistant")
+    page.wait_for_selector("#trajectory-list .turn.assistant")
 
-    assert page.inner_text("#results .bad >> nth=1").startswith("price: wanted at most 10, found 12 <img")
-    assert "thought 117 <img" in page.inner_text("#results .think")
+    assert page.inner_text("#trajectory-list .bad >> nth=1").startswith("price: wanted at most 10, found 12 <img")
+    assert "thought 117 <img" in page.inner_text("#trajectory-list .think")
 
 
 def test_strangers_text_runs_nowhere(page):
     page.fill("#search", "t117")
-    page.locator("#results summary").first.click()
-    page.wait_for_selector("#results .turn")
+    page.locator("#trajectory-list summary").first.click()
+    page.wait_for_selector("#trajectory-list .turn")
 
     assert page.title() == "Report"
     assert page.locator("img").count() == 0
@@ -96,4 +97,4 @@ def test_the_page_fits_a_phone_and_follows_the_dark_theme(page):
 
 def test_more_rows_come_on_request(page):
     page.click("#more")
-    assert page.locator("#results > li").count() == 100
+    assert page.locator("#trajectory-list > li").count() == 100

@@ -81,7 +81,7 @@
         words.every((word) => entry.text.includes(word)) &&
         ["set", "outcome", "category"].every((name) => !controls[name].value || entry[name] === controls[name].value));
       byId("found").textContent = `${found.length} of ${entries.length} trajectories`;
-      byId("results").replaceChildren(...found.slice(0, shown).map(showEntry));
+      byId("trajectory-list").replaceChildren(...found.slice(0, shown).map(showEntry));
       byId("more").hidden = found.length <= shown;
     };
     for (const control of Object.values(controls)) {
