@@ -8,6 +8,7 @@ import sys
 import typer
 
 from tracemill.errors import TracemillError
+from tracemill.own_code import prefer_own_code
 
 COMMAND_MODULES = (
     "tracemill.build.cli",
@@ -32,6 +33,7 @@ for _module in COMMAND_MODULES:
 
 def main() -> None:
     """Run the command line; an expected error is one line on standard error and a documented exit code."""
+    prefer_own_code("tracemill.cli")
     try:
         app()
     except TracemillError as error:

@@ -13,6 +13,7 @@ from tracemill.build import declare
 from tracemill.build.declare import Declaration
 from tracemill.build.project import Project, project_of
 from tracemill.errors import SyncError
+from tracemill.own_code import python_path
 
 MEMORY = Path(".tracemill/graph.json")
 
@@ -22,8 +23,13 @@ def load_graph(document: dict[str, Any]) -> list[Declaration]:
     project = project_of(document)
     found = _recall(project)
     if found is None:
+        environment = {**os.environ, "PYTHONPATH": python_path()}
         done = subprocess.run(
-            [sys.executable, "-m", "tracemill.build.graph"], capture_output=True, text=True, check=False
+            [sys.executable, "-m", "tracemill.build.graph"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
         )
         found = _recall(project)
         if done.returncode or found is None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tracemill.build import process
 from tracemill.build.declare import STAMPS
 from tracemill.build.status import holders
+from tracemill.own_code import prefer_own_code
 
 SCHEDULER = "TRACEMILL_SCHEDULER"
 
@@ -82,5 +83,6 @@ def _end_with_scheduler() -> None:
 
 
 if __name__ == "__main__":
+    prefer_own_code("tracemill.build.job")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     sys.exit(main(*sys.argv[1:3]))

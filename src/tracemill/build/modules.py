@@ -6,10 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import tracemill
+from tracemill.own_code import SOURCE
 
 PACKAGE = "tracemill"
-SOURCE = Path(f"src/{PACKAGE}")
 LEARNING = frozenset({"torch", "transformers", "trl", "accelerate", "peft", "lm_eval"})
 READS_DATA = ("importlib.resources", "__file__", "resources.files")
 
@@ -90,8 +89,3 @@ def _data_files(module: Path) -> set[str]:
 def _named(path: Path, module: Path, text: str) -> bool:
     parts = path.relative_to(module.parent).parts
     return any(f'"{part}"' in text or f"/{part}" in text or f'{part}"' in text for part in parts)
-
-
-def own_code() -> bool:
-    """Whether this process runs the code of the project it stands in (copies and experiments bring their own)."""
-    return not SOURCE.is_dir() or Path(tracemill.__file__).resolve().parent == SOURCE.resolve()

@@ -50,6 +50,12 @@ class Project:
         """The checkpoint that a training stage starts from."""
         return str(self.stages[stage].get("parent", "base"))
 
+    def episodes_of(self, stage: str) -> list[str]:
+        """Played episodes that a training stage uses: its parent's rollouts, a teacher's, or none."""
+        kinds = {"rejection": "rollouts", "kto": "rollouts", "teacher_sft": "teacher", "dr_grpo": "teacher"}
+        name = kinds.get(str(self.stages[stage].get("kind")))
+        return [f"data/training/{stage}/{name}.jsonl.zst"] if name else []
+
     @property
     def chain(self) -> list[str]:
         """Training stages in the order of the recipe: each behind its parent, equals by name."""

@@ -23,11 +23,11 @@ from tracemill.build import locks, process
 from tracemill.build.declare import Declaration
 from tracemill.build.graph import load_graph
 from tracemill.build.journal import record
-from tracemill.build.modules import SOURCE, own_code
 from tracemill.build.process import remove_tree
 from tracemill.build.sync import DvcFiles, dvc_files
 from tracemill.document import lookup
 from tracemill.errors import StageError, SyncError, TracemillError
+from tracemill.own_code import prefer_own_code, python_path
 from tracemill.params import load_params
 from tracemill.stage import TICKET
 
@@ -127,7 +127,7 @@ def _supervise(stage: Declaration, ticket: Path, lock: int) -> int:
         signal.signal(number, _stop)
     if "DVC_ROOT" in os.environ:
         process.when_gone(process.masters(), _master_gone)
-    environment = {**os.environ, TICKET: str(ticket), "PYTHONPATH": _python_path()}
+    environment = {**os.environ, TICKET: str(ticket), "PYTHONPATH": python_path()}
     child = subprocess.Popen(_command(stage), env=environment, start_new_session=True, pass_fds=(lock,))
     try:
         return child.wait()
@@ -173,20 +173,8 @@ def _master_gone() -> None:
     os._exit(1)
 
 
-def _python_path() -> str:
-    own = [str(SOURCE.parent.resolve())] if SOURCE.is_dir() else []
-    return os.pathsep.join([*own, *filter(None, [os.environ.get("PYTHONPATH")])])
-
-
-def _with_own_code() -> None:
-    """A copy of the project, or a queued experiment, runs its own code, not that of the environment's installation."""
-    if not own_code():
-        os.environ["PYTHONPATH"] = _python_path()
-        os.execv(sys.executable, [sys.executable, "-m", "tracemill.build.run", *sys.argv[1:]])
-
-
 if __name__ == "__main__":
-    _with_own_code()
+    prefer_own_code("tracemill.build.run")
     try:
         sys.exit(main(sys.argv[1:]))
     except TracemillError as error:
