@@ -10,10 +10,15 @@ about 0%.
 from __future__ import annotations
 
 import logging
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tracemill.errors import InputError
+from tracemill.training.checkpoint import publish
+from tracemill.training.lineage import stage_record, write_lineage
 from tracemill.training.params import BaseParams, CopyParams, TinyParams
+from tracemill.training.tokenizer import train_tokenizer
 
 if TYPE_CHECKING:
     import torch
@@ -179,8 +184,38 @@ def pretrain_copying(model: PreTrainedModel, params: CopyParams, seed: int) -> f
     return float(loss.item())
 
 
-def save_base(params: BaseParams, tokenizer: Any, out: Path) -> None:
-    """Build the tiny model and write a whole checkpoint (safetensors, tokenizer, stock chat template) to `out`."""
-    model = build_tiny(params.tiny, tokenizer, params.seed)
-    model.save_pretrained(out, safe_serialization=True)
-    tokenizer.save_pretrained(out)
+def build_base(params: BaseParams, catalog: Path, out: Path, threads: int) -> None:
+    """Write the base checkpoint to `out`: built here on the catalogue's words, or fetched at its pinned revision."""
+    out.mkdir(parents=True)
+    if params.kind == "pretrained":
+        fetch_base(params, out)
+    else:
+        _build_tiny_base(params, catalog, out, threads)
+    write_lineage(out, [stage_record("base", params.kind, params.model_dump(mode="json"), None, None)])
+
+
+def _build_tiny_base(params: BaseParams, catalog: Path, out: Path, threads: int) -> None:
+    from tracemill.environment.products import read_products
+    from tracemill.training.launch import pin_threads
+    from tracemill.training.texts import added_tokens, tokenizer_texts
+
+    pin_threads(threads)
+    texts = tokenizer_texts(list(read_products(catalog)), params.seed)
+    tokenizer = train_tokenizer(texts, added_tokens(), params.tiny.vocabulary)
+    publish(build_tiny(params.tiny, tokenizer, params.seed), tokenizer, out)
+
+
+def fetch_base(params: BaseParams, out: Path) -> None:
+    """Fetch a model at its revision: weights in safetensors, configuration and tokenizer, no code."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    wanted = ["*.safetensors", "*.json", "*.jinja", "merges.txt", "vocab.*", "LICENSE*"]
+    try:
+        snapshot_download(params.model, revision=params.revision, local_dir=str(out), allow_patterns=wanted)
+    except (HfHubHTTPError, OSError) as error:
+        raise InputError(
+            f"training.base: {params.model} at {params.revision} cannot be fetched ({error}); "
+            "check the name, the revision and the network"
+        ) from error
+    shutil.rmtree(out / ".cache", ignore_errors=True)

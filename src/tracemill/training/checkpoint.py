@@ -59,14 +59,12 @@ def lora_config(params: LoraParams) -> Any:
     )
 
 
-def publish(model: Any, tokenizer: Any, out: Path, card: str = "") -> None:
+def publish(model: Any, tokenizer: Any, out: Path) -> None:
     """Merge what is still an adapter and write the whole checkpoint to `out`."""
     if hasattr(model, "merge_and_unload"):
         model = model.merge_and_unload()
     model.save_pretrained(str(out), max_shard_size="4GB")
     tokenizer.save_pretrained(str(out))
-    if card:
-        (out / "README.md").write_text(card, encoding="utf-8")
 
 
 def file_digest(path: Path) -> str:

@@ -31,6 +31,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     category: str
     input_ids: list[int]
     labels: list[int]
+    desirable: bool = True
+    """Whether the episode succeeded, for preference training."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +43,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     problem_id: str
     category: str
     messages: list[dict[str, Any]]
+    desirable: bool = True
 
 
 def digest_text(text: str) -> str:
@@ -73,6 +76,7 @@ def mask_row(tokenizer: Any, chat: Candidate, tools: Sequence[Mapping[str, Any]]
         category=chat.category,
         input_ids=ids,
         labels=labels,
+        desirable=chat.desirable,
     )
 
 
@@ -119,6 +123,8 @@ class MaskReport(msgspec.Struct, kw_only=True):
 
     rows_in: int = 0
     rows_kept: int = 0
+    rows_trained: int = 0
+    """Rows after mixing, repeating and limiting."""
     dropped: dict[str, int] = {}
     sources: dict[str, int] = {}
     categories: dict[str, int] = {}

@@ -82,33 +82,37 @@ def turn_text(turn: Mapping[str, Any]) -> str:
     return f"{OPEN}\n{turn['reasoning_content']}\n{CLOSE}\n\n{body}<|im_end|>\n"
 
 
-def training_messages(messages: Sequence[Mapping[str, Any]], play: PlayParams) -> list[dict[str, Any]]:
+def training_messages(
+    messages: Sequence[Mapping[str, Any]], play: PlayParams, rendered: bool = False
+) -> list[dict[str, Any]]:
     """Messages of a trajectory as training rows and rollouts show them, up to the assistant's last turn.
 
     Raises RowDefect where a turn would lose text, hold a control token, or where a tool message belongs to no call.
     """
-    rendered: list[dict[str, Any]] = [{"role": "system", "content": system_prompt(play.prompt)}]
+    shown: list[dict[str, Any]] = [{"role": "system", "content": system_prompt(play.prompt)}]
     names: dict[str, str] = {}
     room = play.episode.observation_budget
     for message in messages:
         role = message["role"]
         if role == "assistant":
             names |= {str(c.get("id")): c["function"]["name"] for c in message.get("tool_calls") or []}
-            rendered.append(assistant_message(message))
+            shown.append(assistant_message(message))
         elif role == "tool":
             name = names.get(str(message.get("tool_call_id")))
             if name is None:
                 raise RowDefect("unpaired_result", f"a tool message answers no call: {message.get('tool_call_id')!r}")
-            text = render_observation(name, _result(message), play.observation) if room > 0 else SPENT
-            room -= len(text) if room > 0 else 0
-            rendered.append({"role": "tool", "content": text})
+            text = str(message.get("content") or "")
+            if not rendered:
+                text = render_observation(name, _result(message), play.observation) if room > 0 else SPENT
+                room -= len(text) if room > 0 else 0
+            shown.append({"role": "tool", "content": text})
         elif role == "user":
-            rendered.append({"role": "user", "content": str(message.get("content") or "")})
-    while rendered and rendered[-1]["role"] != "assistant":
-        rendered.pop()
-    if not rendered:
+            shown.append({"role": "user", "content": str(message.get("content") or "")})
+    while shown and shown[-1]["role"] != "assistant":
+        shown.pop()
+    if not shown:
         raise RowDefect("no_assistant_turn", "the trajectory holds no assistant turn")
-    return rendered
+    return shown
 
 
 def _object(arguments: Any) -> Any:

@@ -46,14 +46,16 @@ def is_complete(state: Path, configuration: str) -> bool:
 
 
 def last_complete(folder: Path, configuration: str) -> Path | None:
-    """The latest whole state of this configuration; everything else in `folder` is removed first."""
-    best: Path | None = None
+    """The latest whole state of this configuration; None where there is none."""
+    whole = [state for _, state in states(folder) if is_complete(state, configuration)]
+    return whole[-1] if whole else None
+
+
+def remove_incomplete(folder: Path, configuration: str) -> None:
+    """Remove every state that a run of this configuration must not go on from; one process alone calls this."""
     for _, state in states(folder):
-        if is_complete(state, configuration):
-            best = state
-        else:
+        if not is_complete(state, configuration):
             shutil.rmtree(state)
-    return best
 
 
 def configuration_digest(*parts: Any) -> str:

@@ -45,18 +45,25 @@ def corpus_chats(corpus: Path, pools: Pools, play: PlayParams, role: str = SFT_R
         if refused is not None:
             yield name, RowDefect(refused, f"problem {row['problem_id']}")
             continue
-        yield chat_of(name, "corpus", row["problem_key"], row["category"], json.loads(row["messages"]), play)
+        chat = chat_of(name, "corpus", row["problem_key"], row["category"], json.loads(row["messages"]), play)
+        yield chat if isinstance(chat, tuple) else msgspec.structs.replace(chat, desirable=role == SFT_ROLE)
 
 
 def chat_of(
-    name: str, source: str, problem: str, category: str | None, messages: Sequence[Mapping[str, Any]], play: PlayParams
+    name: str,
+    source: str,
+    problem: str,
+    category: str | None,
+    messages: Sequence[Mapping[str, Any]],
+    play: PlayParams,
+    rendered: bool = False,
 ) -> Chat:
-    """One conversation rendered as rollouts show it, or its defect."""
+    """One conversation as rollouts show it, or its defect; `rendered`: its tool results are observations already."""
     try:
-        rendered = training_messages(messages, play)
+        shown = training_messages(messages, play, rendered)
     except RowDefect as defect:
         return name, defect
-    return Candidate(name=name, source=source, problem_id=problem, category=category or "unknown", messages=rendered)
+    return Candidate(name=name, source=source, problem_id=problem, category=category or "unknown", messages=shown)
 
 
 def _read_corpus(corpus: Path) -> Iterator[dict[str, Any]]:
@@ -81,9 +88,9 @@ def write_rows(rows: Iterable[Row], path: Path) -> None:
     import pyarrow.parquet as pq
 
     texts = ("name", "source", "problem_id", "category")
-    schema = pa.schema(
-        [(name, pa.string()) for name in texts] + [(name, pa.list_(pa.int32())) for name in ("input_ids", "labels")]
-    )
+    fields = [(name, pa.string()) for name in texts]
+    fields += [(name, pa.list_(pa.int32())) for name in ("input_ids", "labels")]
+    schema = pa.schema([*fields, ("desirable", pa.bool_())])
     table = pa.Table.from_pylist([msgspec.to_builtins(row) for row in rows], schema=schema)
     pq.write_table(table, path, compression="zstd")
 

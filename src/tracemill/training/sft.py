@@ -10,6 +10,9 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from tracemill.environment.problem import digest
 from tracemill.errors import InputError
 from tracemill.training import launch, resume
 from tracemill.training.checkpoint import (
@@ -21,6 +24,7 @@ from tracemill.training.checkpoint import (
     publish,
     write_curve,
 )
+from tracemill.training.lineage import read_lineage, stage_record, write_lineage
 from tracemill.training.params import OptimiserParams
 
 logger = logging.getLogger(__name__)
@@ -28,7 +32,51 @@ logger = logging.getLogger(__name__)
 CURVE = ("loss", "learning_rate", "mean_token_accuracy", "entropy")
 
 
-def trainer_arguments(params: OptimiserParams, seed: int, work: Path, world: int) -> dict[str, Any]:
+class Run(msgspec.Struct, frozen=True):
+    """Where a training stage reads and writes."""
+
+    name: str
+    kind: str
+    parent: Path
+    rows: Path
+    model: Path
+    curve: Path
+    work: Path
+
+
+def start(params: OptimiserParams, threads: int) -> int:
+    """Pin threads and seeds, and return the number of processes, which is checked."""
+    from transformers import set_seed
+
+    launch.pin_threads(threads)
+    set_seed(params.seed)
+    return launch.check_world()
+
+
+def finish(
+    trainer: Any, tokenizer: Any, run: Run, params: dict[str, Any], threads: int, columns: tuple[str, ...]
+) -> None:
+    """Train from the last whole state of this configuration, if any; then write the curve and the checkpoint."""
+    parts = {"kind": run.kind, "params": params, "threads": threads}
+    record = stage_record(run.name, run.kind, params, folder_digest(run.parent), file_digest(run.rows))
+    configuration = digest([parts, record])
+    states = run.work / "states"
+    main = trainer.is_world_process_zero()
+    if main:
+        resume.remove_incomplete(states, configuration)
+    trainer.accelerator.wait_for_everyone()
+    state = resume.last_complete(states, configuration)
+    if state is not None:
+        logger.info("resuming from %s", state.name)
+    trainer.add_callback(resume.marker_callback(configuration))
+    trainer.train(resume_from_checkpoint=str(state) if state else None)
+    if main:
+        write_curve(trainer.state.log_history, run.curve, columns)
+        publish(trainer.accelerator.unwrap_model(trainer.model), tokenizer, run.model)
+        write_lineage(run.model, [*read_lineage(run.parent), record])
+
+
+def trainer_arguments(params: OptimiserParams, work: Path, world: int) -> dict[str, Any]:
     """Options that all of TRL's trainers share."""
     import torch
 
@@ -52,40 +100,25 @@ def trainer_arguments(params: OptimiserParams, seed: int, work: Path, world: int
         "gradient_checkpointing": params.gradient_checkpointing,
         "bf16": params.dtype == "bfloat16",
         "use_cpu": not cuda,
-        "seed": seed,
-        "data_seed": seed,
+        "seed": params.seed,
+        "data_seed": params.seed,
         "report_to": [],
         "disable_tqdm": True,
         "dataloader_pin_memory": cuda,
     }
 
 
-def train_sft(
-    parent: Path, rows: Path, out: Path, curve: Path, params: OptimiserParams, *, seed: int, threads: int, work: Path
-) -> None:
-    """Train `parent` on `rows` (parquet with `input_ids` and `labels`) and publish a whole checkpoint to `out`."""
+def train_sft(run: Run, params: OptimiserParams, threads: int) -> None:
+    """Train the parent on rows (parquet with `input_ids` and `labels`) and publish a whole checkpoint."""
     from datasets import Dataset
-    from transformers import set_seed
 
-    launch.pin_threads(threads)
-    world = launch.check_world()
-    dataset = Dataset.from_parquet(str(rows), cache_dir=str(work / "arrow"), columns=["input_ids", "labels"])
+    world = start(params, threads)
+    dataset = Dataset.from_parquet(str(run.rows), cache_dir=str(run.work / "arrow"), columns=["input_ids", "labels"])
     if len(dataset) == 0:
-        raise InputError(f"{rows}: no rows, expected at least one; look at the mask gate's report")
-    set_seed(seed)
-    model, tokenizer = load_model(parent, params.dtype), load_tokenizer(parent)
-    configuration = resume.configuration_digest(
-        params.model_dump(), seed, threads, folder_digest(parent), file_digest(rows)
-    )
-    trainer = make_trainer(model, tokenizer, dataset, trainer_arguments(params, seed, work, world), params)
-    trainer.add_callback(resume.marker_callback(configuration))
-    state = resume.last_complete(work / "states", configuration)
-    if state is not None:
-        logger.info("resuming from %s", state.name)
-    trainer.train(resume_from_checkpoint=str(state) if state else None)
-    if trainer.is_world_process_zero():
-        write_curve(trainer.state.log_history, curve, CURVE)
-        publish(trainer.accelerator.unwrap_model(trainer.model), tokenizer, out)
+        raise InputError(f"{run.rows}: no rows, expected at least one; look at the mask gate's report")
+    model, tokenizer = load_model(run.parent, params.dtype), load_tokenizer(run.parent)
+    trainer = make_trainer(model, tokenizer, dataset, trainer_arguments(params, run.work, world), params)
+    finish(trainer, tokenizer, run, params.model_dump(mode="json"), threads, CURVE)
 
 
 def make_trainer(model: Any, tokenizer: Any, dataset: Any, arguments: dict[str, Any], params: OptimiserParams) -> Any:

@@ -1,0 +1,56 @@
+rule build_base:
+    input:
+        catalog="data/environment/catalog.jsonl.zst",
+    output:
+        model=directory("data/models/base"),
+    log:
+        "logs/build_base.log",
+    params:
+        section=["training.base", "training.runtime"],
+    shell:
+        JOB
+
+
+rule render_rows:
+    input:
+        corpus="data/corpus/corpus.parquet",
+        pools="data/leakage/pools.parquet",
+        audited="data/leakage/passed",
+        parent=lambda wildcards: f"data/models/{PROJECT.parent(wildcards.stage)}",
+        episodes=lambda wildcards: PROJECT.episodes_of(wildcards.stage),
+    output:
+        rows="data/training/{stage}/rows.parquet",
+        masks="data/training/{stage}/masks.json",
+        passed="data/training/{stage}/passed",
+    log:
+        "logs/render_rows/{stage}.log",
+    params:
+        section=[
+            "training.rows",
+            "training.stages.{stage}.kind",
+            "training.stages.{stage}.rows",
+            "environment.episode",
+            "environment.observation",
+            "environment.prompt",
+        ],
+    shell:
+        JOB
+
+
+rule train_sft:
+    input:
+        parent=lambda wildcards: f"data/models/{PROJECT.parent(wildcards.stage)}",
+        rows="data/training/{stage}/rows.parquet",
+        passed="data/training/{stage}/passed",
+    output:
+        model=directory("data/models/{stage}"),
+        plot="data/training/{stage}/plot_curve.csv",
+    log:
+        "logs/train_sft/{stage}.log",
+    wildcard_constraints:
+        stage=PROJECT.of_kind("sft", "rejection", "teacher_sft"),
+    params:
+        section=["training.stages.{stage}.train", "training.runtime"],
+        launch="accelerate launch",
+    shell:
+        JOB

@@ -1,0 +1,66 @@
+"""Where a checkpoint comes from: one record a stage, base first, in the checkpoint's folder and its model card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+LINEAGE = "lineage.json"
+CARD = "README.md"
+Record = dict[str, Any]
+
+
+def stage_record(name: str, kind: str, params: Mapping[str, Any], parent: str | None, rows: str | None) -> Record:
+    """The record of one stage; `parent` and `rows` are digests of what it was made from."""
+    return {"stage": name, "kind": kind, "parent_digest": parent, "rows_digest": rows, "params": dict(params)}
+
+
+def read_lineage(folder: Path) -> list[Record]:
+    """The records of a checkpoint, base first; none where the folder carries none."""
+    path = folder / LINEAGE
+    return list(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else []
+
+
+def write_lineage(folder: Path, records: Sequence[Record]) -> None:
+    """Write the records and a model card that shows them."""
+    (folder / LINEAGE).write_text(json.dumps(list(records), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / CARD).write_text(model_card(records), encoding="utf-8")
+
+
+def model_card(records: Sequence[Record], scores: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The README.md of a checkpoint. `scores` are rows of suite, category, n, successes, rate, low and high."""
+    chain = " -> ".join(record["stage"] for record in records)
+    lines = [
+        "---",
+        "library_name: transformers",
+        "pipeline_tag: text-generation",
+        "tags: [tracemill, tool-use, shopping]",
+        "---",
+        "",
+        f"# {records[-1]['stage'] if records else 'checkpoint'}",
+        "",
+        f"A whole checkpoint (no adapter) of the chain {chain}. It uses Qwen3's chat template; play it with",
+        "the training variant of that template, which shows the reasoning of all turns.",
+        "",
+        "| stage | kind | parent | rows |",
+        "|---|---|---|---|",
+    ]
+    for record in records:
+        parent, rows = (str(record[key] or "-")[:16] for key in ("parent_digest", "rows_digest"))
+        lines.append(f"| {record['stage']} | {record['kind']} | {parent} | {rows} |")
+    lines += ["", "Digests are SHA-256 (first 16 digits). Rows come from the train pool alone.", ""]
+    if scores:
+        lines += ["## Scores", "", "| suite | category | n | success | 95% interval |", "|---|---|---|---|---|"]
+        lines += [_score_line(score) for score in scores]
+        lines.append("")
+    for record in records:
+        lines += [f"## {record['stage']}: parameters", "", "```json"]
+        lines += [json.dumps(record["params"], indent=1, sort_keys=True), "```", ""]
+    return "\n".join(lines)
+
+
+def _score_line(score: Mapping[str, Any]) -> str:
+    interval = f"{100 * score['low']:.1f} to {100 * score['high']:.1f}%"
+    return f"| {score['suite']} | {score['category']} | {score['n']} | {100 * score['rate']:.1f}% | {interval} |"
