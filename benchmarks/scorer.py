@@ -27,7 +27,12 @@ from tracemill.environment.index import build_index, open_index
 from tracemill.environment.problem import Problem
 from tracemill.environment.scorer import score_dialogue
 
-WORDS = ["red", "blue", "leather", "steel", "cotton", "lamp", "mug", "shoe", "bag", "cable", "phone", "case", "wireless", "portable", "kids", "women", "large", "mini", "set", "new"]
+# fmt: off
+WORDS = [
+    "red", "blue", "leather", "steel", "cotton", "lamp", "mug", "shoe", "bag", "cable", "phone", "case",
+    "wireless", "portable", "kids", "women", "large", "mini", "set", "new",
+]
+# fmt: on
 SERVICES = ("official", "freeShipping", "COD", "flashsale")
 
 
