@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from tracemill.traces.dialogue import to_dialogue
-from tracemill.traces.lines import Line, read_lines
+from tracemill.traces.documents import read_episodes
+from tracemill.traces.lines import Line
 from tracemill.traces.normalise import Normaliser
 from tracemill.traces.rejects import Reject
 
@@ -35,12 +36,13 @@ class RawDialogue(msgspec.Struct, frozen=True):
 
 
 def read_dialogues(path: Path) -> Iterator[RawDialogue]:
-    """Yield every line that is not blank, in order; a line that cannot be read is yielded with its error.
+    """Yield every episode of a file, in order, whatever kind of file it is; a line that cannot be read is yielded with
+    its error.
 
     Raises InputError for a file that is damaged as a whole (a cut compressed frame).
     """
     normaliser = Normaliser(path.name)
-    for line in read_lines(path, MAX_INFLATION, MAX_LINE_BYTES):
+    for line in read_episodes(path, MAX_INFLATION, MAX_LINE_BYTES):
         yield _read(line, normaliser)
 
 

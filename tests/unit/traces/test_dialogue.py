@@ -147,3 +147,10 @@ def test_released_rows_are_scored_through_the_canonical_form(tmp_path):
 def test_an_episode_has_its_whole_results_in_canonical_messages():
     whole = [m for m in canonical_messages(played()) if m["role"] == "tool"]
     assert [msgspec.json.decode(m["content"]) for m in whole][:3] == [[LAMP], [LAMP], []]
+
+
+def test_a_document_over_many_lines_is_one_episode(tmp_path):
+    path = tmp_path / "pretty.json"
+    path.write_text(json.dumps(played().dialogue(), indent=2))
+    (found,) = read_dialogues(path)
+    assert found.dialogue == played().dialogue()
