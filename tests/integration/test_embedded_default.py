@@ -17,8 +17,10 @@ from tracemill.environment.grading import ProblemBook
 from tracemill.environment.index import build_index, open_index
 from tracemill.environment.problem import read_problems
 from tracemill.environment.products import read_products
+from tracemill.leakage.audit import audit_leaks
 from tracemill.leakage.clusters import cluster_leaks
-from tracemill.leakage.params import SimilarityParams
+from tracemill.leakage.params import AuditParams, PoolParams, SimilarityParams
+from tracemill.leakage.split import split_pools
 from tracemill.snapshots import SnapshotParams
 from tracemill.traces.params import NormaliseParams
 from tracemill.traces.rejects import REASONS
@@ -124,7 +126,8 @@ def test_every_role_occurs_and_about_1500_rows_are_for_sft(funnel):
     assert 1_300 <= funnel["roles"]["sft"] <= 2_000
 
 
-def test_every_kind_of_leak_edge_occurs_and_no_cluster_is_large(arena, snapshots):
+@pytest.fixture(scope="module")
+def clusters(arena, snapshots):
     cluster_leaks(
         [arena / name / "problems.parquet" for name in snapshots],
         [arena / "problems.jsonl"],
@@ -134,6 +137,35 @@ def test_every_kind_of_leak_edge_occurs_and_no_cluster_is_large(arena, snapshots
         report_path=arena / "clusters.json",
         params=section("leakage.similarity", SimilarityParams),
     )
-    report = json.loads((arena / "clusters.json").read_text())
-    assert min(report["edges"]["gold"], report["edges"]["text"]) > 0
-    assert max(map(int, report["clusters_by_nodes"])) <= 12
+    return json.loads((arena / "clusters.json").read_text())
+
+
+def test_every_kind_of_leak_edge_occurs_and_no_cluster_is_large(clusters):
+    assert min(clusters["edges"]["gold"], clusters["edges"]["text"]) > 0
+    assert max(map(int, clusters["clusters_by_nodes"])) <= 12
+
+
+def test_every_pool_but_the_benchmarks_gets_problems_and_the_audit_passes(arena, clusters, funnel):
+    ledger = arena / "held_out.jsonl"
+    ledger.write_bytes(b"")
+    graph = [arena / name for name in ("nodes.parquet", "edges.parquet")]
+    split_pools(
+        graph[0],
+        arena / "corpus.parquet",
+        ledger,
+        pools_path=arena / "pools.parquet",
+        shares_path=arena / "shares.json",
+        params=section("leakage.pools", PoolParams),
+    )
+    audit_leaks(
+        *graph,
+        arena / "pools.parquet",
+        arena / "corpus.parquet",
+        ledger,
+        report_path=arena / "audit.json",
+        passed_path=arena / "passed",
+        params=section("leakage.audit", AuditParams),
+    )
+    shares = json.loads((arena / "shares.json").read_text())
+    assert min(shares["problems"][pool] for pool in ("train", "eval", "never_touch")) >= 20
+    assert 0.05 <= shares["rows"]["share"]["eval"] <= 0.2

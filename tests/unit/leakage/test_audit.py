@@ -4,14 +4,17 @@ import json
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from leak_graph import P1, S1, V1, make, write_corpus, write_table
+from tracemill.cli import app
 from tracemill.environment.problem import write_problems
 from tracemill.errors import GateError
 from tracemill.leakage.audit import audit_leaks
 from tracemill.leakage.ledger import Held, write_ledger
 from tracemill.leakage.nodes import problem_key, spec_key
 from tracemill.leakage.params import AuditParams
+from tracemill.leakage.split import uniform
 
 MUG = make("mug", "red mug", ["20"])
 LAMP = make("lamp", "desk lamp", ["21"])
@@ -125,3 +128,24 @@ def test_long_evidence_is_cut(sound):
         _move(sound, problem_id, "eval")
     with pytest.raises(GateError, match="and 2 more"):
         _audit(sound, evidence=1)
+
+
+def test_removing_a_snapshot_that_held_a_problem_out_fails_until_told_to_hold(build, tmp_path):
+    free = next(n for n in range(100, 200) if uniform(spec_key("", [f"{n}"]), 23) > 0.5)
+    low = next(n for n in range(200, 300) if uniform(spec_key("", [f"{free}", f"{n}"]), 23) < 0.1)
+    kept = make("kept", "oak desk", [f"{free}"])
+    bridge = make("bridge", "pine shelf and oak desk set", [f"{free}", f"{low}"], "shop")
+    first, second = write_table([kept], tmp_path / "a.parquet"), write_table([bridge], tmp_path / "b.parquet")
+    rows = [(_key(kept), [f"{free}"])]
+    build.cluster([first, second])
+    build.split(rows, never_touch=0.0, eval=0.1)
+    arguments = ["--nodes", str(build.nodes), "--pools", str(build.pools), "--output", str(build.ledger)]
+    assert "2 held-out problems, 2 new" in CliRunner().invoke(app, ["ledger", *arguments]).stdout
+    _audit(build)
+
+    build.cluster([first])
+    build.split(rows, never_touch=0.0, eval=0.1)
+    with pytest.raises(GateError, match=r"kept .* would enter train"):
+        _audit(build)
+    assert build.split(rows, never_touch=0.0, eval=0.1, ledger="hold")["rows"]["by_pool"]["eval"] == 1
+    _audit(build)
