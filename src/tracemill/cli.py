@@ -18,6 +18,7 @@ COMMAND_MODULES = (
     "tracemill.environment.cli",
     "tracemill.training.cli",
     "tracemill.evaluation.cli",
+    "tracemill.report.cli",
 )
 
 app = typer.Typer(
