@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from toy_project import Project, make_toy
 
 

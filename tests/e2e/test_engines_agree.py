@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from toy_project import NOTHING, Project
 
 ENGINES = ("snakemake", "dvc")

@@ -35,6 +35,27 @@ def why(stage: Annotated[str, typer.Argument(help="A stage, as DVC names it; all
         typer.echo(f"{stage or 'everything'} is up to date")
 
 
+def check(quick: Annotated[bool, typer.Option(help="Parameters and DVC files alone.")] = False) -> None:
+    """Check params.yaml, the DVC files, the inputs that git must know, and the installed versions; nothing runs."""
+    from tracemill.build.check import check_project
+    from tracemill.errors import TracemillError
+
+    remarks = check_project()
+    for remark in [] if quick else remarks:
+        typer.echo(remark, err=True)
+    if remarks and not quick:
+        raise TracemillError(f"{len(remarks)} of the checks failed, see above")
+    typer.echo("parameters and DVC files are in order")
+
+
+def show(artifact: Annotated[str, typer.Argument(help="Path of an output, e.g. data/corpus/corpus.parquet.")]) -> None:
+    """Show an artifact's digest, size, rows, parameters, commit and lineage."""
+    from tracemill.build.show import describe
+
+    for line in describe(artifact):
+        typer.echo(line)
+
+
 def workspace(
     folder: Annotated[Path, typer.Argument(help="A new folder.")],
     profile: Annotated[list[str] | None, typer.Option(help="A set of keys from params.yaml: profiles.")] = None,
@@ -57,4 +78,6 @@ def register(app: typer.Typer) -> None:
     """Add this package's commands to the console command."""
     app.command()(sync)
     app.command()(why)
+    app.command()(check)
+    app.command()(show)
     app.command()(workspace)

@@ -33,9 +33,7 @@ def load_graph(document: dict[str, Any]) -> list[Declaration]:
         )
         found = _recall(project)
         if done.returncode or found is None:
-            raise SyncError(
-                f"the rules cannot be read (`snakemake --list` says more): {_words(done.stderr) or 'no declarations were left'}"
-            )
+            raise SyncError(f"the rules cannot be read (`snakemake --list` says more): {_words(done.stderr)}")
     return found
 
 
@@ -43,7 +41,7 @@ def _words(errors: str) -> str:
     """What a failed reading of the rules said: our own message, else the last line."""
     lines = errors.strip().splitlines()
     ours = errors.partition("tracemill: ")[2].strip()
-    return ours or (lines[-1] if lines else "")
+    return ours or (lines[-1] if lines else "no declarations were left")
 
 
 def remember(stages: list[Declaration], project: Project) -> None:

@@ -1,4 +1,4 @@
-"""`logs/builds.jsonl`: when something was built, why, and how long it took; outside DVC, since times are no artifact."""
+"""`logs/builds.jsonl`: when something was built, why, how long it took; outside DVC, since times are no artifact."""
 
 import json
 import os
@@ -10,7 +10,7 @@ JOURNAL = Path("logs/builds.jsonl")
 
 
 def record(event: str, **fields: Any) -> None:
-    """Append one line; a single write keeps lines of parallel jobs whole. A log that cannot be written stops nothing."""
+    """Append one line in a single write: lines of parallel jobs stay whole. A log that cannot be written is let go."""
     line = json.dumps({"event": event, "time": round(time.time(), 3), "process": os.getpid(), **fields}) + "\n"
     try:
         JOURNAL.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ GRACE = 5.0
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent dies (`accelerate launch` puts workers in sessions of their own)."""
+    """Become the parent of orphaned descendants: `accelerate launch` gives its workers sessions of their own."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 

@@ -2,9 +2,9 @@
 
     python -m tracemill.build.run scripts/filter_traces.py --snapshot sim-a
 
-It checks params.yaml and the declaration, holds the stage's lock, starts the script (or `accelerate launch` with it), ends
-all of its processes when DVC dies, and publishes the outputs by renaming them once the script has succeeded. Only the
-supervisor ever writes the final names, so that an orphan cannot.
+It checks params.yaml and the declaration, holds the stage's lock, starts the script (or `accelerate launch` with it),
+ends all of its processes when DVC dies, and publishes the outputs by renaming them once the script has succeeded. Only
+the supervisor ever writes the final names, so that an orphan cannot.
 """
 
 import hashlib

@@ -1,8 +1,9 @@
 """DVC's answer, projected on file times, so that Snakemake plans exactly what DVC calls stale.
 
-Each stage has a stamp among its rule's inputs. A stale stage's stamp is newer than its outputs and holds the reasons and a
-fresh nonce (Snakemake compares small inputs by checksum: equal text would count as unchanged). An up-to-date stage's stamp
-is dated to the epoch, and where its outputs are older than its inputs (checkout, pull, clone) their times are raised.
+Each stage has a stamp among its rule's inputs. A stale stage's stamp is newer than its outputs and holds the reasons
+and a fresh nonce (Snakemake compares small inputs by checksum: equal text would count as unchanged). An up-to-date
+stage's stamp is dated to the epoch, and where its outputs are older than its inputs (checkout, pull, clone) their times
+are raised.
 """
 
 import os
@@ -26,7 +27,7 @@ def project_status(stages: list[Declaration], reasons: Reasons) -> None:
         else:
             _write_fresh(Path(stage.stamp))
     settled = [stage for stage in stages if stage.address not in reasons]
-    while any([_raise_times(stage) for stage in settled]):  # to a fixed point: hard links to one object share a time
+    while sum(_raise_times(stage) for stage in settled):  # to a fixed point: hard links to one object share a time
         pass
 
 
@@ -76,6 +77,6 @@ def _set_time(path: Path, when: int) -> None:
         os.utime(carrier, ns=(when, when), follow_symlinks=False)
     except PermissionError as error:
         raise InputError(
-            f"{path}: its time cannot be set, it belongs to user {path.lstat().st_uid}: the DVC cache is someone else's; "
+            f"{path}: its time cannot be set, it is of user {path.lstat().st_uid}: the DVC cache is someone else's; "
             "use links of your own (`dvc config cache.type reflink,symlink,copy`, then `dvc checkout --relink`)"
         ) from error

@@ -1,4 +1,4 @@
-"""What the Snakefile asks of the engine: stamps for its rules, one build at a time, and DVC's answer before the plan."""
+"""What the Snakefile asks of the engine: stamps for its rules, one build at a time, DVC's answer before the plan."""
 
 import os
 import socket

@@ -5,9 +5,10 @@ python scripts/clean_raw.py --snapshot sim-a
 
 import json
 
-from tracemill.stage import Stage, run
 from tracemill.toy.clean import keep
 from tracemill.toy.params import CleanParams
+
+from tracemill.stage import Stage, run
 
 
 def main(stage: Stage) -> None:

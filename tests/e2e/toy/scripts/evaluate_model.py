@@ -5,8 +5,9 @@ python scripts/evaluate_model.py
 
 import json
 
-from tracemill.stage import Stage, run
 from tracemill.toy.params import EvaluationParams
+
+from tracemill.stage import Stage, run
 
 
 def main(stage: Stage) -> None:

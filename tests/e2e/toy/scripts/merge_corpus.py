@@ -3,9 +3,10 @@
 python scripts/merge_corpus.py
 """
 
-from tracemill.stage import Stage, run
 from tracemill.toy.merge import merge
 from tracemill.toy.params import MergeParams
+
+from tracemill.stage import Stage, run
 
 
 def main(stage: Stage) -> None:

@@ -8,8 +8,9 @@ import os
 import time
 from pathlib import Path
 
-from tracemill.stage import Stage, run
 from tracemill.toy.params import TrainingParams
+
+from tracemill.stage import Stage, run
 
 
 def main(stage: Stage) -> None:

@@ -1,0 +1,70 @@
+# `make` installs the locked dependencies into .venv and builds everything; the other targets are for those who change it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(abspath $(VENV)/bin)
+SHOPPINGBENCH ?= ../shared/data/shoppingbench
+PYTEST := $(BIN)/pytest -q
+export PATH := $(BIN):$(PATH)
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: all venv lock sync check quick test test-slow real export ledger clean
+.DEFAULT_GOAL := all
+
+all: venv
+	tracemill check --quick
+	snakemake --cores all
+
+venv: $(VENV)/.installed
+
+# The .pth line lets `.venv/bin/dvc` and `.venv/bin/snakemake` find this environment's `python` when it is not activated.
+$(VENV)/.installed: requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	echo 'import os, sys; os.environ["PATH"] = os.pathsep.join([os.path.join(sys.prefix, "bin"), os.environ.get("PATH", "")])' \
+		> "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tracemill_path.pth"
+	touch $@
+
+lock:
+	(echo '# Exact versions of everything that `make` installs; written by `make lock` from pyproject.toml.'; \
+		$(BIN)/python -m pip freeze --exclude-editable) > requirements.lock.new
+	mv requirements.lock.new requirements.lock
+
+sync: venv
+	tracemill sync
+
+check: venv
+	ruff format --check src tests scripts benchmarks
+	ruff check src tests scripts benchmarks
+	mypy
+	snakefmt --check Snakefile rules
+	snakemake --lint
+	tracemill sync --check
+
+quick: venv
+	$(PYTEST) -m "not torch and not slow and not e2e and not gpu"
+
+test: venv
+	$(PYTEST) -m "not slow and not gpu"
+
+test-slow: venv
+	$(PYTEST) -m "slow and not gpu" --timeout=3600
+
+# The same graph on the 750 real problems and their catalogue, in a copy of the project under build/real.
+real: venv
+	test -f "$(SHOPPINGBENCH)/problems.jsonl" || { echo "no ShoppingBench files in $(SHOPPINGBENCH): set SHOPPINGBENCH=FOLDER"; exit 1; }
+	rm -rf build/real
+	tracemill workspace build/real --profile real \
+		--set environment.catalog.source="$(abspath $(SHOPPINGBENCH))/catalog.jsonl.gz" \
+		--set environment.problems.source="$(abspath $(SHOPPINGBENCH))/problems.jsonl" \
+		--set leakage.protected.files="[$(abspath $(SHOPPINGBENCH))/oro_suite_v3.jsonl]"
+	cd build/real && snakemake --cores all
+
+export: venv
+	tracemill export
+
+ledger: venv
+	tracemill ledger
+
+clean:
+	rm -rf build dist export .snakemake .tracemill/work .tracemill/locks
