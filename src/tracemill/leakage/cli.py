@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from tracemill.leakage.sources import Entry
 
 
+class SeveralProtected(TyperCommand):
+    """Lets `--protected` take all files up to the next option, once corpus files stand before it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat `--protected` before each further file that follows one."""
+        return super().parse_args(ctx, spread_protected(args))
+
+
+def spread_protected(args: list[str]) -> list[str]:
+    """`a --protected b c` as `a --protected b --protected c`; `--protected b a` stays, since `a` must be the corpus."""
+    takes_value = ("--protected", "--show", "--threshold")
+    spread: list[str] = []
+    corpus_seen = greedy = False
+    previous = ""
+    for arg in args:
+        option = arg.startswith("-")
+        if greedy and not option and previous != "--protected":
+            spread.append("--protected")
+        elif not option and previous not in takes_value:
+            corpus_seen = True
+        greedy = (greedy and not option) or (arg == "--protected" and corpus_seen)
+        spread.append(arg)
+        previous = arg
+    return spread
+
+
 def register(app: typer.Typer) -> None:
     """Add this package's commands to the console command."""
-    app.command("leaks")(leaks)
+    app.command("leaks", cls=SeveralProtected)(leaks)
     app.command("ledger")(ledger)
 
 
 def leaks(
     files: Annotated[list[Path], typer.Argument(help="Corpus: problem files, released rows or trajectories.")],
     protected: Annotated[
-        list[Path] | None, typer.Option(help="Benchmark to compare with; may be given several times.")
+        list[Path] | None, typer.Option(metavar="FILE...", help="Benchmark to compare with; one file or several.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
     show: Annotated[int, typer.Option(min=0, help="Pairs of each kind in the text output.")] = 20,

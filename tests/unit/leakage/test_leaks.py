@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from tracemill.cli import app
 from tracemill.errors import InputError
+from tracemill.leakage.cli import spread_protected
 
 MUG = {
     "problem_id": "mug",
@@ -150,3 +151,24 @@ def test_the_real_suite_is_found_in_the_real_problems(leaks, shared):
     real = shared / "data/shoppingbench"
     found = leaks(str(real / "oro_suite_v3.jsonl"), "--protected", str(real / "problems.jsonl"), "--json")
     assert len(found["protected"]) == 30
+
+
+@pytest.mark.parametrize(
+    ("given", "understood"),
+    [
+        ("a b --protected c d --json", "a b --protected c --protected d --json"),
+        ("a --json --protected c d", "a --json --protected c --protected d"),
+        ("--protected c a", "--protected c a"),
+        ("--json a --protected c --protected d e", "--json a --protected c --protected d --protected e"),
+        ("--show 5 --protected c a b", "--show 5 --protected c a b"),
+    ],
+)
+def test_protected_takes_every_file_up_to_the_next_option(given, understood):
+    assert spread_protected(given.split()) == understood.split()
+
+
+def test_several_protected_files_may_follow_one_option(leaks):
+    _write(leaks.folder / "c.jsonl", [MUG])
+    _write(leaks.folder / "b.jsonl", BENCH)
+    _write(leaks.folder / "d.jsonl", [{"problem_id": "d-pen", "query": "blue pen"}])
+    assert leaks("c.jsonl", "--protected", "d.jsonl", "b.jsonl", "--json")["protected"] == ["mug"]
