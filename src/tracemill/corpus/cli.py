@@ -11,7 +11,6 @@ import typer
 def register(app: typer.Typer) -> None:
     """Add this package's commands to the console command."""
     app.command("explain")(explain)
-    app.command("export")(export)
 
 
 def explain(trajectory_id: Annotated[str, typer.Argument(help="Id of a trajectory, or its first characters.")]) -> None:
@@ -31,13 +30,3 @@ def explain(trajectory_id: Annotated[str, typer.Argument(help="Id of a trajector
         role = found.row(0, named=True) if found.height else None
     for line in explain_trajectory(row, role, params.gates, params.axis):
         typer.echo(line)
-
-
-def export(
-    output: Annotated[Path, typer.Option(help="Folder to write; it must not exist yet.")] = Path("export/dataset"),
-) -> None:
-    """Write the train and eval pools as a Hugging Face dataset folder with its card."""
-    from tracemill.corpus.export import export_dataset
-
-    export_dataset(Path("data"), output)
-    typer.echo(f"wrote {output}")

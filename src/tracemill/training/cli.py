@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 
 def register(app: typer.Typer) -> None:
     """Add this package's commands to the console command."""
+    app.command("export")(export)
+
+
+def export(
+    output: Annotated[Path, typer.Option(help="Folder to write; it must not exist yet.")] = Path("export/dataset"),
+) -> None:
+    """Write the train and eval pools as a Hugging Face dataset folder with its card."""
+    from tracemill.environment.params import PlayParams
+    from tracemill.params import load_params
+    from tracemill.training.export import export_dataset
+
+    sections = load_params()["environment"]
+    play = PlayParams.model_validate({name: sections[name] for name in PlayParams.model_fields})
+    output.parent.mkdir(parents=True, exist_ok=True)
+    rows = export_dataset(Path("data"), output, play)
+    typer.echo(f"wrote {output}: {', '.join(f'{n} rows for {split}' for split, n in rows.items())}")

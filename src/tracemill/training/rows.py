@@ -37,7 +37,7 @@ SFT_ROLE, UNDESIRABLE_ROLE = "sft", "undesirable"
 
 def corpus_chats(corpus: Path, pools: Pools, play: PlayParams, role: str = SFT_ROLE) -> Iterator[Chat]:
     """Conversations of the corpus rows of one role, in the corpus's order; a row is named `DIGEST:LINE`."""
-    for row in _read_corpus(corpus):
+    for row in read_corpus(corpus):
         if row["role"] != role:
             continue
         name = f"{row['snapshot_digest'][:12]}:{row['line']}"
@@ -66,7 +66,8 @@ def chat_of(
     return Candidate(name=name, source=source, problem_id=problem, category=category or "unknown", messages=shown)
 
 
-def _read_corpus(corpus: Path) -> Iterator[dict[str, Any]]:
+def read_corpus(corpus: Path) -> Iterator[dict[str, Any]]:
+    """Yield the columns CORPUS_COLUMNS of the corpus, row by row; InputError where one is missing."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(corpus) as table:
