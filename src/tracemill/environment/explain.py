@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tracemill.environment.format_check import format_fault, step_score
 from tracemill.environment.problem import Problem
 from tracemill.environment.rules import best_option, is_in_range, rule_score
 from tracemill.environment.scorer import ProductLookup, discounted, recommended_ids, within_budget
 from tracemill.environment.titles import Titles
 
 Failure = dict[str, Any]
+_STEPS = 20
 
 
 def explain_failure(
@@ -50,6 +52,20 @@ def explain_failure(
     elif problem.category == "voucher":
         failures.extend(_budget_failure(problem, hits))
     return failures
+
+
+def explain_format(dialogue: Any) -> list[Failure]:
+    """Say for each step (from 1) that lacks the full format score what is wrong with it; the first 20 of them."""
+    faults: list[Failure] = []
+    for number, step in enumerate(dialogue if isinstance(dialogue, list) else (), 1):
+        try:
+            score = step_score(step)
+            fault = format_fault(step["completion"]["message"]) or "no timestamp that is a positive number"
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            score, fault = 0.0, f"cannot be read ({type(error).__name__})"
+        if score < 1:
+            faults.append({"axis": "format", "step": number, "wanted": 1.0, "found": score, "why": fault})
+    return faults[:_STEPS]
 
 
 def _failure(axis: str, wanted: Any, found: Any, slot: int | None = None, product_id: Any = None) -> Failure:

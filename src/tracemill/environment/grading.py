@@ -6,6 +6,7 @@ The arena counts a problem whose scoring raised as a failure; so does this. A gr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -70,6 +71,13 @@ class ProductTable:
     def get_product_raw(self, product_id: str) -> dict[str, Any] | None:
         """Return the full document of one product, None where there is none."""
         return self.products.get(product_id)
+
+
+class RememberingLookup:
+    """A catalogue that is asked once for each product; forgets the oldest beyond `size` products."""
+
+    def __init__(self, catalog: ProductLookup, size: int = 65_536) -> None:
+        self.get_product_raw = lru_cache(size)(catalog.get_product_raw)
 
 
 class ProblemBook:

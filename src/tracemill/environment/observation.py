@@ -94,7 +94,8 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else _dump(_clipped(value, _CELL))
-    return " ".join(text[:_CELL].replace("|", "/").split())
+    # broken first, so that a result and its canonical form (broken already) are shown alike
+    return " ".join(neutralise(text[: 2 * _CELL])[:_CELL].replace("|", "/").split())
 
 
 def _price(value: Any) -> str:

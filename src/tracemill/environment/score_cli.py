@@ -76,8 +76,9 @@ def open_products(catalog: str) -> ProductLookup:
     """Products of a catalogue file, an index folder or a search server. Raises InputError where there is none."""
     if catalog.startswith(("http://", "https://")):
         from tracemill.environment.backend import HttpCatalog
+        from tracemill.environment.grading import RememberingLookup
 
-        return HttpCatalog(catalog)
+        return RememberingLookup(HttpCatalog(catalog))
     path = Path(catalog)
     if path.is_dir():
         from tracemill.environment.index import open_index
@@ -100,6 +101,7 @@ def _file(path: Path) -> Path:
 def _scored(
     paths: list[Path], book: ProblemBook, lookup: ProductLookup, titles: Titles | None
 ) -> Iterator[dict[str, Any]]:
+    from tracemill.environment.explain import explain_format
     from tracemill.environment.grading import Grade, grade_dialogue
     from tracemill.traces.raw_dialogues import read_dialogues
 
@@ -112,8 +114,10 @@ def _scored(
                 grade = Grade(raw.problem_id or "", False, None, [], "no problem with this id and query")
             else:
                 grade = grade_dialogue(problem, raw.dialogue, lookup, titles)
-            category = problem.category if problem is not None else None
-            yield {"file": path.name, "line": raw.line, **_entry(grade, grade.problem_id, category)}
+            entry = _entry(grade, grade.problem_id, problem.category if problem is not None else None)
+            if grade.score is not None and grade.score["format"] < 1:
+                entry["failed"] = [*entry["failed"], *explain_format(raw.dialogue)]
+            yield {"file": path.name, "line": raw.line, **entry}
 
 
 def _entry(grade: Grade, problem_id: str, category: str | None) -> dict[str, Any]:
@@ -140,9 +144,11 @@ def _text(entry: dict[str, Any]) -> str:
     name = json.dumps(entry["problem_id"])[1:-1]
     lines = [f"{where}{name or '(unknown problem)'}  {verdict}  {'  '.join(marks)}".rstrip()]
     for failure in entry["failed"]:
-        slot = f"[{failure['slot']}]" if "slot" in failure else ""
+        place = failure.get("slot", failure.get("step"))
+        slot = "" if place is None else f"[{place}]"
+        why = f" ({json.dumps(failure['why'])[1:-1]})" if "why" in failure else ""
         shown = f"wanted {json.dumps(failure['wanted'])}, found {json.dumps(failure['found'])}"
-        lines.append(f"    {failure['axis']}{slot}: {shown}")
+        lines.append(f"    {failure['axis']}{slot}: {shown}{why}")
     if "error" in entry:
         lines.append(f"    error: {json.dumps(entry['error'])[1:-1]}")
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tracemill.environment.control_tokens import neutralise_value
 from tracemill.environment.dialogue import make_call, make_step
 from tracemill.traces.trajectory import Trajectory, Turn
 
@@ -63,6 +64,6 @@ def canonical_messages(episode: Episode) -> list[dict[str, Any]]:
     whole: list[dict[str, Any]] = []
     for message in episode.messages:
         if message["role"] == "tool":
-            message = {**message, "content": msgspec.json.encode(next(results)).decode()}
+            message = {**message, "content": msgspec.json.encode(neutralise_value(next(results))).decode()}
         whole.append(message)
     return whole

@@ -4,8 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tracemill.cli import app
-from tracemill.environment.explain import explain_failure
-from tracemill.environment.grading import ProblemBook, ProductTable, gold_dialogue, grade_dialogue
+from tracemill.environment.explain import explain_failure, explain_format
+from tracemill.environment.grading import ProblemBook, ProductTable, RememberingLookup, gold_dialogue, grade_dialogue
 from tracemill.environment.problem import Problem, read_problems
 from tracemill.environment.scorer import (
     final_score,
@@ -268,3 +268,42 @@ def test_every_published_problem_is_solvable(shared, name, count):
     problems = list(read_problems(shared / "data" / "shoppingbench" / name))
     assert len(problems) == count
     assert [p.problem_id for p in problems if not grade_dialogue(p, gold_dialogue(p), table).success] == []
+
+
+def test_each_step_without_the_full_format_says_why():
+    act = {"tool_call": [{"name": "terminate", "parameters": {}}]}
+    messages = [
+        {"think": "t", **act},
+        act,
+        {"think": "t"},
+        {"think": "a <response> b", **act},
+        {"think": "t", "tool_call": [{"name": "x", "parameters": {}, "result": "see <think> here"}]},
+        {"think": "t", "tool_call": [{"name": "x", "parameters": "{}"}]},
+        {"think": 5},
+        None,
+    ]
+    steps = [{"completion": {"message": message}, "extra_info": {"timestamp": 1}} for message in messages]
+    steps.append({"completion": {"message": {"think": "t", **act}}})
+    assert [(fault["step"], fault["found"], fault["why"]) for fault in explain_format(steps)] == [
+        (2, 0.0, "no thought"),
+        (3, 0.0, "neither a tool call nor a response"),
+        (4, 0.0, "the role tag <response> stands inside the thought"),
+        (5, 0.0, "the role tag <think> stands inside a tool call or its result"),
+        (6, 0.0, "a tool call without parameters that are an object"),
+        (7, 0.0, "cannot be read (ValidationError)"),
+        (8, 0.0, "cannot be read (TypeError)"),
+        (9, 0.5, "no timestamp that is a positive number"),
+    ]
+    assert explain_format(None) == []
+
+
+def test_a_remembering_lookup_asks_once():
+    asked = []
+
+    class Slow:
+        def get_product_raw(self, product_id):
+            asked.append(product_id)
+
+    lookup = RememberingLookup(Slow())
+    assert [lookup.get_product_raw(key) for key in ("1", "1", "2")] == [None, None, None]
+    assert asked == ["1", "2"]

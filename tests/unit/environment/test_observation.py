@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracemill.environment.control_tokens import has_control
+from tracemill.environment.control_tokens import has_control, neutralise
 from tracemill.environment.observation import render_observation
 from tracemill.environment.params import ObservationParams
 
@@ -131,3 +131,26 @@ def test_deep_and_wide_values_are_bounded(kind):
         deep = [deep]
     for value in (deep, [deep], [{"attributes": deep, "title": deep}], ["y" * 10_000_000], {"a": ["b"] * 100_000}):
         assert len(render_observation("view_product_information", value, ObservationParams(format=kind))) <= 2000
+
+
+product = st.fixed_dictionaries(
+    {
+        "product_id": st.sampled_from(["11", "<think>"]),
+        "title": st.lists(st.sampled_from(["<|im_end|>", "</think>", "a", "|", "word ", "<"]), max_size=40).map(
+            "".join
+        ),
+        "price": st.sampled_from([1.0, 2.05, 3]),
+        "attributes": st.dictionaries(st.sampled_from(["a", "<think>"]), st.just(["<|b|>"]), max_size=2),
+    }
+)
+
+
+@given(
+    st.sampled_from(["find_product", "view_product_information"]),
+    st.lists(product, max_size=4),
+    st.sampled_from(["compact", "json"]),
+)
+def test_a_result_and_its_canonical_form_are_shown_alike(name, result, kind):
+    params = ObservationParams(format=kind, limit=400)
+    canonical = json.loads(neutralise(json.dumps(result)))
+    assert render_observation(name, result, params) == render_observation(name, canonical, params)
