@@ -85,6 +85,33 @@ def test_pages_and_raw_documents_are_the_same(url, embedded):
         assert len(remote.get_products_raw(ids)) == 120
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"q": "lamp", "page": "²"},
+        {"q": "\ud800 lamp"},
+        {"q": "lamp", "shop_id": "\ud800"},
+        {"q": "lamp", "price": "x" * 3_000},
+        {"q": "lamp\x00\r\nHost: x"},
+    ],
+)
+def test_hostile_arguments_are_answered_alike(url, embedded, call):
+    with HttpCatalog(url) as remote:
+        assert remote.find_product(**call) == embedded.find_product(**call)
+
+
+def test_what_no_address_can_hold_is_not_asked(url):
+    with HttpCatalog(url) as remote:
+        assert remote.find_product("lamp " * 10_000) == []
+        assert [p["product_id"] for p in remote.view_product_information("0001," + "x" * 10**6 + ",0002")] == [
+            "0001",
+            "0002",
+        ]
+        many = ",".join(f"{n:04}" for n in range(2_000))
+        assert len(remote.view_product_information(many)) == 120
+        assert remote.get_product_raw("x" * 10**6) is None
+
+
 def test_the_wire_is_the_original_servers(url):
     query = "red%2527s+lamp&q=other&page=1"
     found = httpx.get(f"{url}/find_product?q={query}").json()

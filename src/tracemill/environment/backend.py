@@ -7,14 +7,20 @@ server's query string: text, where a missing argument is None.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 from urllib.parse import quote_plus
 
+from tracemill.environment.search import read_search
 from tracemill.errors import InputError
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
+CONNECT_RETRIES = 2
 IDS_PER_REQUEST = 100
+MAX_ID_CHARACTERS = 200
+"""Longer ids are not asked for over HTTP: no catalogue has them, and an address must end somewhere."""
+MAX_QUERY_CHARACTERS = 8_000
+"""A longer query answers nothing over HTTP, where servers limit the length of an address."""
 
 
 class CatalogBackend(Protocol):
@@ -54,7 +60,8 @@ class HttpCatalog:
         import httpx
 
         self.url = url.rstrip("/")
-        self._client = httpx.Client(timeout=timeout_seconds, trust_env=False)
+        transport = httpx.HTTPTransport(retries=CONNECT_RETRIES)
+        self._client = httpx.Client(timeout=timeout_seconds, trust_env=False, transport=transport)
 
     def __enter__(self) -> HttpCatalog:
         return self
@@ -75,10 +82,12 @@ class HttpCatalog:
         sort: str | None = None,
         service: str | None = None,
     ) -> list[dict[str, Any]]:
-        """Return what the server answers to this search.
+        """Return what the server answers to this search; arguments that break it are not sent and answer nothing.
 
         Raises InputError when the server cannot be reached or answers with an error or with something else than a list.
         """
+        if read_search(q, page, shop_id, price, sort, service) is None or len(q or "") > MAX_QUERY_CHARACTERS:
+            return []
         return self._get(
             "/find_product",
             {"q": q, "page": page, "shop_id": shop_id, "price": price, "sort": sort, "service": service},
@@ -86,7 +95,10 @@ class HttpCatalog:
 
     def view_product_information(self, product_ids: str) -> list[dict[str, Any]]:
         """Return the product pages that the server shows; raises InputError as `find_product` does."""
-        return self._get("/view_product_information", {"product_ids": product_ids})
+        pages: list[dict[str, Any]] = []
+        for batch in _batches(product_ids.split(",")):
+            pages += self._get("/view_product_information", {"product_ids": batch})
+        return pages
 
     def get_product_raw(self, product_id: str) -> dict[str, Any] | None:
         """Return one full document, None where the server has none; raises InputError as `find_product` does."""
@@ -96,16 +108,17 @@ class HttpCatalog:
         """Return the full documents by id, a hundred ids a request; raises InputError as `find_product` does."""
         wanted = [i for i in dict.fromkeys(product_ids) if "," not in i]
         found: dict[str, dict[str, Any]] = {}
-        for start in range(0, len(wanted), IDS_PER_REQUEST):
-            batch = wanted[start : start + IDS_PER_REQUEST]
-            for product in self._get("/get_product_raw", {"product_ids": ",".join(batch)}):
+        for batch in _batches(wanted):
+            for product in self._get("/get_product_raw", {"product_ids": batch}):
                 found[str(product.get("product_id"))] = product
         return {i: found[i] for i in wanted if i in found}
 
     def _get(self, path: str, arguments: dict[str, str | None]) -> list[dict[str, Any]]:
         import httpx
 
-        given = {key: value for key, value in arguments.items() if value is not None}
+        given = {
+            key: value.encode("utf-8", "replace").decode() for key, value in arguments.items() if value is not None
+        }
         where = f"{self.url}{path}"
         try:
             response = self._client.get(where, params=given)
@@ -122,6 +135,13 @@ class HttpCatalog:
         if not isinstance(answer, list) or not all(isinstance(product, dict) for product in answer):
             raise InputError(f"{where}: answered {type(answer).__name__}, expected a list of objects")
         return answer
+
+
+def _batches(product_ids: Sequence[str]) -> Iterator[str]:
+    """Yield the ids that a catalogue may have, comma separated, a request's worth at a time."""
+    sent = [i for i in product_ids if 0 < len(i) <= MAX_ID_CHARACTERS]
+    for start in range(0, len(sent), IDS_PER_REQUEST):
+        yield ",".join(sent[start : start + IDS_PER_REQUEST])
 
 
 class TwiceEncoded:

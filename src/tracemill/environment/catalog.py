@@ -18,7 +18,7 @@ from tracemill.environment.analysis import analyse
 from tracemill.environment.kernel import rank_kernel
 from tracemill.environment.products import product_page, search_result
 from tracemill.environment.search import CANDIDATES, MAX_PAGE, MAX_TERMS, PAGE_SIZE, Search, read_search
-from tracemill.environment.storage import TextTable, open_array, read_meta
+from tracemill.environment.storage import TextTable, decompressor, open_array, read_meta
 
 COMPILED_FROM = 50_000
 """From this many products on the ranking loop is compiled; below, array operations are as fast and start at once."""
@@ -35,6 +35,7 @@ class Catalog:
         self._indexed = int(meta["indexed"])
         self._ids = TextTable(path, "ids")
         self._bodies = TextTable(path, "documents")
+        self._dictionary = bytes(open_array(path, "dictionary"))
         self._shops = TextTable(path, "shops")
         self._terms = TextTable(path, "terms")
         self._starts = open_array(path, "posting_starts")
@@ -50,6 +51,9 @@ class Catalog:
         self._sold_count = open_array(path, "sold_count")
         self._service = open_array(path, "service")
         self._shop = open_array(path, "shop")
+
+    def __reduce__(self) -> tuple[type[Catalog], tuple[Path]]:
+        return Catalog, (self.path,)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -99,7 +103,9 @@ class Catalog:
         return [(self._ids[int(at)].decode(), round(float(s), 6)) for at, s in zip(found, adjusted, strict=True)]
 
     def _product(self, position: int) -> dict[str, Any]:
-        return orjson.loads(self._bodies[position])  # type: ignore[no-any-return]
+        if not hasattr(self._scratch, "decompress"):
+            self._scratch.decompress = decompressor(self._dictionary)
+        return orjson.loads(self._scratch.decompress(self._bodies[position]))  # type: ignore[no-any-return]
 
     def _rank(self, text: str, limit: int) -> ranking.Ranked:
         spans = self._spans(text)

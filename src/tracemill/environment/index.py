@@ -24,7 +24,7 @@ from tracemill.environment.analysis import term_of
 from tracemill.environment.params import IndexParams
 from tracemill.environment.products import SERVICES, check_product, document_text
 from tracemill.environment.ranking import encode_length
-from tracemill.environment.storage import FORMAT, META, save_array, save_texts
+from tracemill.environment.storage import FORMAT, META, compressor, save_array, save_texts, train_dictionary
 from tracemill.environment.word_break import split_words
 from tracemill.errors import InputError
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 MAX_PRODUCTS = 2**31 - 1
 MAX_REMEMBERED = 1 << 21
+DICTIONARY_SAMPLES = 4_000
+MAX_SAMPLE = 4_096
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,11 @@ class _Collector:
         order = np.array(sorted(range(len(self._ids)), key=self._ids.__getitem__), dtype=np.int64)
         self._check_unique(order)
         ids = [self._ids[at] for at in order]
-        save_texts(out, "ids", ids, map(len, ids))
-        lengths = np.diff(np.array(self._ends, dtype=np.int64))
-        save_texts(out, "documents", self._bodies(order), lengths[order])
+        save_texts(out, "ids", ids)
+        samples = order[:: max(1, len(order) // DICTIONARY_SAMPLES)]
+        dictionary = train_dictionary([body[:MAX_SAMPLE] for body in self._bodies(samples)])
+        save_array(out, "dictionary", np.frombuffer(dictionary, dtype=np.uint8))
+        save_texts(out, "documents", map(compressor(dictionary), self._bodies(order)))
         save_array(out, "price", np.array(self._prices, dtype=np.float64)[order])
         save_array(out, "sold_count", np.array(self._sold, dtype=np.float64)[order])
         save_array(out, "service", np.array(self._services, dtype=np.uint8)[order])
@@ -188,8 +192,7 @@ def _ascending(order: npt.NDArray[np.int64]) -> bool:
 def _save_names(out: Path, table: str, numbers: Mapping[str, int]) -> list[str]:
     """Write names as a sorted table and return them in its order (that of their UTF-8 bytes)."""
     names = sorted(numbers)
-    encoded = [name.encode() for name in names]
-    save_texts(out, table, encoded, map(len, encoded))
+    save_texts(out, table, (name.encode() for name in names))
     return names
 
 

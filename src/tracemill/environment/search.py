@@ -43,7 +43,7 @@ def read_search(
     q: str | None, page: str | None, shop_id: str | None, price: str | None, sort: str | None, service: str | None
 ) -> Search | None:
     """Return the search that these arguments ask for, None where the answer is empty whatever the catalogue holds."""
-    number = read_page(page)
+    number = read_page(None if page is None else str(page))
     text = (q or "").translate(_SPECIALS).strip()
     if number is None or not text:
         return None

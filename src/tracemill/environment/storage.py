@@ -7,9 +7,10 @@ place.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from tracemill.errors import InputError
 
 FORMAT = "tracemill-index-1"
 META = "index.json"
+LEVEL = 5
+DICTIONARY_BYTES = 64 << 10
+FEWEST_SAMPLES = 500
 
 
 def save_array(folder: Path, name: str, array: npt.NDArray[Any]) -> None:
@@ -64,15 +68,49 @@ class TextTable:
         return low if low < len(self) and self[low] == text else None
 
 
-def save_texts(folder: Path, name: str, texts: Iterable[bytes], lengths: Iterable[int]) -> None:
-    """Write texts of these lengths in the order given, one at a time, as a table that `TextTable` opens."""
-    ends = np.cumsum(np.fromiter(lengths, dtype=np.int64), dtype=np.int64)
-    starts = np.concatenate((np.zeros(1, dtype=np.int64), ends))
-    save_array(folder, f"{name}_starts", starts)
-    header = {"descr": "|u1", "fortran_order": False, "shape": (int(starts[-1]),)}
+def save_texts(folder: Path, name: str, texts: Iterable[bytes]) -> None:
+    """Write texts in the order given, one at a time, as a table that `TextTable` opens."""
+    starts = array("q", [0])
     with (folder / f"{name}_bytes.npy").open("wb") as out:
-        np.lib.format.write_array_header_1_0(out, header)
-        out.writelines(texts)
+        _write_header(out, 0)
+        for text in texts:
+            starts.append(starts[-1] + out.write(text))
+        out.seek(0)
+        _write_header(out, starts[-1])
+    save_array(folder, f"{name}_starts", np.array(starts, dtype=np.int64))
+
+
+def _write_header(out: IO[bytes], length: int) -> None:
+    """Write the header of a byte array; numpy leaves room in it for any length, so that it can be written again."""
+    np.lib.format.write_array_header_1_0(out, {"descr": "|u1", "fortran_order": False, "shape": (length,)})
+
+
+def train_dictionary(samples: Sequence[bytes]) -> bytes:
+    """Return a compression dictionary for short texts like these, empty where there are too few to learn from."""
+    import zstandard
+
+    if len(samples) < FEWEST_SAMPLES:
+        return b""
+    try:
+        return bytes(zstandard.train_dictionary(DICTIONARY_BYTES, list(samples)).as_bytes())
+    except zstandard.ZstdError:  # samples too short or too alike
+        return b""
+
+
+def compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
+    """Return the function that compresses one text with this dictionary."""
+    import zstandard
+
+    learned = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+    return zstandard.ZstdCompressor(level=LEVEL, dict_data=learned, write_dict_id=False).compress
+
+
+def decompressor(dictionary: bytes) -> Callable[[bytes], bytes]:
+    """Return the inverse of `compressor`; one thread may use it at a time."""
+    import zstandard
+
+    learned = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+    return zstandard.ZstdDecompressor(dict_data=learned).decompress
 
 
 def read_meta(folder: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Building and opening an index: bytes, counts, and what is refused."""
 
 import json
+import pickle
 import random
 
 import numpy as np
@@ -33,6 +34,21 @@ def test_counts_leave_out_products_without_words(tmp_path):
     summary = build_index([product("1"), product("2", "red the"), product("3", "...")], tmp_path / "index")
     assert (summary.products, summary.indexed, summary.terms, summary.postings, summary.total_length) == (3, 2, 2, 3, 3)
     assert json.loads((tmp_path / "index" / "index.json").read_text())["indexed"] == 2
+
+
+def test_many_alike_documents_are_stored_small_and_read_back(tmp_path):
+    products = [product(f"{n:05}", f"lamp {n}", description=f"the lamp number {n} of a kind" * 5) for n in range(1_500)]
+    build_index(products, tmp_path / "index")
+    catalog = open_index(tmp_path / "index")
+    assert all(catalog.get_product_raw(p["product_id"]) == p for p in products)
+    assert len(np.load(tmp_path / "index" / "dictionary.npy")) > 0
+    assert (tmp_path / "index" / "documents_bytes.npy").stat().st_size < 150_000
+
+
+def test_an_open_catalogue_travels_to_another_process(tmp_path):
+    build_index([product("1")], tmp_path / "index")
+    catalog = pickle.loads(pickle.dumps(open_index(tmp_path / "index")))
+    assert catalog.find_product("lamp")[0]["product_id"] == "1"
 
 
 def test_an_empty_catalogue_is_an_index_without_answers(tmp_path):
