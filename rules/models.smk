@@ -54,3 +54,55 @@ rule train_sft:
         launch="accelerate launch",
     shell:
         JOB
+
+
+rule play_rollouts:
+    input:
+        problems="data/environment/problems.jsonl",
+        pools="data/leakage/pools.parquet",
+        audited="data/leakage/passed",
+        index="data/environment/index",
+        parent=lambda wildcards: f"data/models/{PROJECT.parent(wildcards.stage)}",
+    output:
+        episodes="data/training/{stage}/rollouts.jsonl.zst",
+        summary="data/training/{stage}/rollouts.json",
+    log:
+        "logs/play_rollouts/{stage}.log",
+    wildcard_constraints:
+        stage=PROJECT.of_kind("rejection", "kto"),
+    params:
+        section=[
+            "training.stages.{stage}.rollouts",
+            "evaluation.rollouts",
+            "environment.episode",
+            "environment.observation",
+            "environment.prompt",
+            "environment.scorer",
+        ],
+    shell:
+        JOB
+
+
+rule play_teacher:
+    input:
+        problems="data/environment/problems.jsonl",
+        pools="data/leakage/pools.parquet",
+        audited="data/leakage/passed",
+        index="data/environment/index",
+    output:
+        episodes="data/training/{stage}/teacher.jsonl.zst",
+        summary="data/training/{stage}/teacher.json",
+    log:
+        "logs/play_teacher/{stage}.log",
+    wildcard_constraints:
+        stage=PROJECT.of_kind("teacher_sft", "dr_grpo"),
+    params:
+        section=[
+            "training.stages.{stage}.teacher",
+            "environment.episode",
+            "environment.observation",
+            "environment.prompt",
+            "environment.scorer",
+        ],
+    shell:
+        JOB

@@ -1,0 +1,48 @@
+import pytest
+
+from tracemill.training.masks import Candidate
+from tracemill.training.renderer import assistant_message
+
+
+@pytest.fixture(scope="session")
+def products():
+    from tracemill.arena.catalog import generate_catalog
+    from tracemill.arena.params import CatalogParams
+
+    return generate_catalog(CatalogParams(products=60, shops=12))
+
+
+@pytest.fixture(scope="session")
+def tokenizer(products):
+    from tracemill.training.texts import added_tokens, tokenizer_texts
+    from tracemill.training.tokenizer import train_tokenizer
+
+    return train_tokenizer(tokenizer_texts(products, 0), added_tokens(), 900)
+
+
+def call(name, **arguments):
+    return {"id": "call_0", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def chat(name="row-1", think="Search for red mug.", content="", query="I need a red mug.", result="123456 | red mug"):
+    """A search and a recommendation, as the renderer hands it to the gate."""
+    search = {"role": "assistant", "content": content, "reasoning_content": think}
+    turns = [
+        assistant_message({**search, "tool_calls": [call("find_product", q="red mug")]}),
+        assistant_message(
+            {
+                "role": "assistant",
+                "content": "",
+                "reasoning_content": "It fits.",
+                "tool_calls": [call("recommend_product", product_ids="123456")],
+            }
+        ),
+    ]
+    messages = [
+        {"role": "system", "content": "You help."},
+        {"role": "user", "content": query},
+        turns[0],
+        {"role": "tool", "content": result},
+        turns[1],
+    ]
+    return Candidate(name=name, source="corpus", problem_id="p", category="product", messages=messages)
