@@ -93,7 +93,8 @@ def _read_document(path: Path, max_inflation: float, limit: int) -> Iterator[Lin
     byte = 0
     for number, part in enumerate(parts, 1):
         byte = whole.find(part, byte)
-        yield Line(number, byte, scanner.flags(part), part, True)
+        spelled, flags = scanner.text(part)
+        yield Line(number, byte, flags, part, spelled, True)
         byte += len(part)
 
 
@@ -121,6 +122,7 @@ def _read_parquet(path: Path, limit: int) -> Iterator[Line]:
                 )
                 if len(raw) > limit:
                     raise InputError(f"{path}: row {number}: more than {limit} bytes")
-                yield Line(number, 0, scanner.flags(raw), raw, True)
+                text, flags = scanner.text(raw)
+                yield Line(number, 0, flags, raw, text, True)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: a damaged parquet table ({error}); fetch the file again") from error

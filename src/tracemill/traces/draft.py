@@ -11,14 +11,24 @@ from typing import Any
 import msgspec
 
 
-class ProxyCall(msgspec.Struct, gc=False):
-    """One request that the validator's proxy saw."""
+class Usage(msgspec.Struct, gc=False):
+    """`usage` of an inference response."""
 
-    tool: bool
-    """Whether it ran a tool (a search-server request); otherwise it is an inference request."""
-    search: bool
-    tokens: int
-    """Completion tokens of a successful inference request, else 0."""
+    completion_tokens: int | None = None
+
+
+class ProxyResponse(msgspec.Struct, gc=False):
+    """What the proxy keeps of a response."""
+
+    usage: Usage | None = None
+
+
+class ProxyCall(msgspec.Struct, gc=False):
+    """One request that the validator's proxy saw, under SN15's names."""
+
+    path: str | None = None
+    status_code: int | None = None
+    response: ProxyResponse | list[msgspec.Raw] | str | float | bool | None = None
 
 
 class DraftCall(msgspec.Struct):

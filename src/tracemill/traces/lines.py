@@ -24,7 +24,9 @@ class Line(NamedTuple):
     flags: int
     """What the scan saw."""
     raw: bytes
-    """Without its line end."""
+    """As found, without its line end."""
+    text: bytes
+    """In canonical spelling (see `scan`)."""
     ended: bool
     """Whether a line end followed; only the last line of a file can lack it."""
 
@@ -43,19 +45,19 @@ def read_lines(path: Path, max_inflation: float, max_line_bytes: int) -> Iterato
         data = rest + block
         begin = 0
         while found := scanner.lines(data, begin):
-            for end, flags in found:
+            for end, text, flags in found:
                 number += 1
                 _check_length(path, number, end - begin, max_line_bytes)
                 if not flags & BLANK:
-                    yield Line(number, offset + begin, flags, _without_return(data[begin:end]), True)
+                    yield Line(number, offset + begin, flags, _without_return(data[begin:end]), text, True)
                 begin = end + 1
         rest = data[begin:]
         offset += begin
         _check_length(path, number + 1, len(rest), max_line_bytes)
     if rest:
-        ((_, flags),) = scanner.lines(rest + b"\n")
+        text, flags = scanner.text(rest)
         if not flags & BLANK:
-            yield Line(number + 1, offset, flags, _without_return(rest), False)
+            yield Line(number + 1, offset, flags, _without_return(rest), text, False)
 
 
 def _without_return(raw: bytes) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tracemill.environment.scorer import recommended_ids
-from tracemill.traces.draft import DraftTurn
+from tracemill.traces.draft import DraftTurn, ProxyCall, ProxyResponse
 from tracemill.traces.messages import Call
 from tracemill.traces.trajectory import Turn
 
@@ -16,42 +16,53 @@ _encode = msgspec.json.encode
 RECOMMEND, SEARCH, VIEW, TERMINATE = "recommend_product", "find_product", "view_product_information", "terminate"
 
 
-def read_turns(turns: Sequence[DraftTurn]) -> list[Turn]:
-    """The turns with the evidence of the proxy log before each of them.
+class Evidence(msgspec.Struct):
+    """What the validator's log of an episode shows."""
+
+    turns: list[Turn]
+    has_proxy_log: bool
+    inference_calls: int = 0
+    """Answered inference requests."""
+    completion_tokens: int = 0
+    searches: int = 0
+
+
+def read_evidence(turns: Sequence[DraftTurn]) -> Evidence:
+    """The turns with the evidence before each of them, and the totals of the log.
 
     An inference call counts for the first turn that acts after it; a tool execution in between voids it.
     """
-    logged = has_proxy_log(turns)
-    found: list[Turn] = []
+    found = Evidence([], any(turn.proxy is not None for turn in turns))
     pending = 0
     for position, turn in enumerate(turns):
         before, after, executed = pending, 0, False
         for call in turn.proxy or ():
-            if call.tool:
+            path = call.path or ""
+            if "/search/" in path:
                 executed, after = True, 0
-            elif executed:
-                after = max(after, call.tokens)
+                found.searches += path.endswith(SEARCH)
+                continue
+            tokens = _answered_tokens(path, call)
+            if tokens is None:
+                continue
+            found.inference_calls += 1
+            found.completion_tokens += tokens
+            if executed:
+                after = max(after, tokens)
             else:
-                before = max(before, call.tokens)
+                before = max(before, tokens)
         pending = after if executed or turn.calls else before
-        names = [call.name for call in turn.calls]
-        found.append(Turn(position, turn.timestamp, before if logged else None, len(set(names)) < len(names)))
+        batched = len(turn.calls) > 1 and len({call.name for call in turn.calls}) < len(turn.calls)
+        found.turns.append(Turn(position, turn.timestamp, before if found.has_proxy_log else None, batched))
     return found
 
 
-def has_proxy_log(turns: Sequence[DraftTurn]) -> bool:
-    """Whether the source holds the validator's log for any turn."""
-    return any(turn.proxy is not None for turn in turns)
-
-
-def measure_proxy(turns: Sequence[DraftTurn]) -> dict[str, Any]:
-    """Inference calls, their completion tokens and the searches that the log shows."""
-    calls = [call for turn in turns for call in turn.proxy or ()]
-    return {
-        "inference_calls": sum(call.tokens > 0 for call in calls),
-        "completion_tokens": sum(call.tokens for call in calls),
-        "searches": sum(call.search for call in calls),
-    }
+def _answered_tokens(path: str, call: ProxyCall) -> int | None:
+    """Completion tokens of an inference request that was answered, None for anything else."""
+    if "/inference/" not in path or call.status_code is None or not 200 <= call.status_code < 300:
+        return None
+    usage = call.response.usage if isinstance(call.response, ProxyResponse) else None
+    return max(0, usage.completion_tokens or 0) if usage else 0
 
 
 def measure_calls(calls: Sequence[Call]) -> dict[str, Any]:
@@ -107,7 +118,7 @@ def _repeats(calls: Sequence[Call]) -> int:
     answered: set[bytes] = set()
     repeats = 0
     for call in calls:
-        key = call.name.encode() + b"\n" + _encode(call.arguments, order="sorted")
+        key = call.name.encode() + b"\n" + call.canonical
         repeats += key in answered
         if call.result is not None and not _failed(call.result):
             answered.add(key)

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from tracemill.environment.control_tokens import neutralise, neutralise_value
+from tracemill.environment.control_tokens import neutralise_value
 from tracemill.environment.tools import TOOLS
 from tracemill.traces.draft import Draft, DraftCall, DraftTurn
-from tracemill.traces.jsontext import canonical_text, parse_arguments, sorted_keys
+from tracemill.traces.jsontext import parse_arguments, safe_text
 from tracemill.traces.rejects import BAD_SHAPE, Rejected
 
 _encode = msgspec.json.encode
@@ -24,6 +24,8 @@ class Call(msgspec.Struct, gc=False):
     step: int
     name: str
     arguments: dict[str, Any]
+    canonical: bytes
+    """Arguments as JSON text with keys in order: equal arguments have equal text."""
     result: str | None
 
 
@@ -33,33 +35,28 @@ class Chat(msgspec.Struct, kw_only=True):
     messages: list[dict[str, Any]]
     calls: list[Call]
     unpaired: str | None
-    sorted_arguments: bool
 
 
-def build_chat(draft: Draft, query: str, tools: list[dict[str, Any]], odd: bool) -> Chat:
-    """Return the messages of a draft; `query` is the user's message, already safe. Rejected for a call that cannot be
-    read.
-    """
+def build_chat(draft: Draft, query: str, tools: list[dict[str, Any]]) -> Chat:
+    """Return the messages of a draft; `query` is the user's message, already safe. Rejected for an unreadable call."""
     optional = _optional_tools(tools)
     messages: list[dict[str, Any]] = [{"role": "user", "content": query}]
-    chat = Chat(messages=messages, calls=[], unpaired=None, sorted_arguments=True)
+    chat = Chat(messages=messages, calls=[], unpaired=None)
     for position, turn in enumerate(draft.turns):
-        _add_turn(chat, position, turn, optional, odd)
+        _add_turn(chat, position, turn, optional)
     return chat
 
 
-def _add_turn(chat: Chat, position: int, turn: DraftTurn, optional: frozenset[str], odd: bool) -> None:
-    message: dict[str, Any] = {"role": "assistant", "content": neutralise(turn.content)}
+def _add_turn(chat: Chat, position: int, turn: DraftTurn, optional: frozenset[str]) -> None:
+    message: dict[str, Any] = {"role": "assistant", "content": safe_text(turn.content)}
     if turn.think is not None:
-        message["reasoning_content"] = neutralise(turn.think)
+        message["reasoning_content"] = safe_text(turn.think)
     chat.messages.append(message)
     if not turn.calls:
         return
     calls, answers = [], []
     for number, source in enumerate(turn.calls):
-        call = _read_call(source, position, number, optional, odd)
-        if chat.sorted_arguments and sorted_keys(call.arguments) is not call.arguments:
-            chat.sorted_arguments = False
+        call = _read_call(source, position, number, optional)
         identity = f"call_{len(chat.calls)}"
         chat.calls.append(call)
         calls.append({"id": identity, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
@@ -71,13 +68,17 @@ def _add_turn(chat: Chat, position: int, turn: DraftTurn, optional: frozenset[st
     chat.messages.extend(answers)
 
 
-def _read_call(source: DraftCall, position: int, number: int, optional: frozenset[str], odd: bool) -> Call:
-    name = neutralise(source.name)
-    where = f"step {position + 1}, call {number + 1}"
+def _read_call(source: DraftCall, position: int, number: int, optional: frozenset[str]) -> Call:
+    name = safe_text(source.name)
     if not name.strip():
-        raise Rejected(BAD_SHAPE, f"{where}: the tool has no name")
-    arguments = parse_arguments(source.arguments, name in optional, f"{where}: {name}")
-    return Call(position, name, arguments, None if source.result is None else canonical_text(source.result, odd))
+        raise Rejected(BAD_SHAPE, f"step {position + 1}, call {number + 1}: the tool has no name")
+    try:
+        arguments = parse_arguments(source.arguments, name in optional)
+    except Rejected as rejected:
+        detail = f"step {position + 1}, call {number + 1}: {name}: {rejected.detail}"
+        raise Rejected(rejected.reason, detail) from rejected
+    result = None if source.result is None else safe_text(source.result.decode())
+    return Call(position, name, arguments, _encode(arguments, order="sorted"), result)
 
 
 def _optional_tools(tools: list[dict[str, Any]]) -> frozenset[str]:
@@ -119,21 +120,21 @@ def _nested(tool: dict[str, Any]) -> dict[str, Any]:
     return {"type": "function", "function": safe}
 
 
-def content_id(query: str, tools_text: bytes, messages_text: bytes, chat: Chat) -> str:
-    """SHA-256 (hex) over query, tools and messages with the keys of all arguments in order."""
-    if not chat.sorted_arguments:
-        messages_text = _encode([_with_sorted_arguments(message) for message in chat.messages])
-    whole = hashlib.sha256(b"%d\n" % len(query.encode()))
-    for part in (query.encode(), tools_text, messages_text):
-        whole.update(part)
-    return whole.hexdigest()
+def content_id(query: str, tools_text: bytes, chat: Chat) -> str:
+    """SHA-256 (hex) of an episode's content: query, tools and every message, the keys of arguments in order.
 
-
-def _with_sorted_arguments(message: dict[str, Any]) -> dict[str, Any]:
-    if "tool_calls" not in message:
-        return message
-    calls = [
-        {**call, "function": {**call["function"], "arguments": sorted_keys(call["function"]["arguments"])}}
-        for call in message["tool_calls"]
-    ]
-    return {**message, "tool_calls": calls}
+    The lengths of the parts stand before them, so that no two episodes share the bytes that are hashed.
+    """
+    parts = [query.encode(), tools_text]
+    calls = iter(chat.calls)
+    for message in chat.messages[1:]:
+        if message["role"] == "tool":
+            continue
+        think = message.get("reasoning_content")
+        own = message.get("tool_calls", ())
+        parts += (b"-" if think is None else b"+" + think.encode(), message["content"].encode(), b"%d" % len(own))
+        for _ in own:
+            call = next(calls)
+            parts += (call.name.encode(), call.canonical, b"-" if call.result is None else b"+" + call.result.encode())
+    lengths = _encode([len(part) for part in parts])
+    return hashlib.sha256(b"".join((lengths, *parts))).hexdigest()

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tracemill.environment.control_tokens import neutralise
 from tracemill.environment.problem import CATEGORIES
 from tracemill.errors import InputError
 from tracemill.traces.documents import read_episodes
 from tracemill.traces.draft import Draft
-from tracemill.traces.jsontext import check_flags
+from tracemill.traces.jsontext import check_flags, safe_text
 from tracemill.traces.lines import Line
-from tracemill.traces.measures import has_proxy_log, measure_calls, measure_proxy, read_turns
+from tracemill.traces.measures import measure_calls, read_evidence
 from tracemill.traces.messages import build_chat, content_id, nested_tools
 from tracemill.traces.params import NormaliseParams
 from tracemill.traces.problems import derived_id
@@ -35,7 +34,7 @@ from tracemill.traces.rejects import (
     Reject,
     Rejected,
 )
-from tracemill.traces.scan import NON_ASCII, ODD_NUMBER
+from tracemill.traces.scan import NON_ASCII
 from tracemill.traces.trajectory import Trajectory
 
 _encode = msgspec.json.encode
@@ -62,25 +61,24 @@ class Normaliser:
         """Return what one line is."""
         try:
             draft = self._read(line)
-            done = build(draft, line.number, self._digest, bool(line.flags & ODD_NUMBER))
+            done = build(draft, line.number, self._digest)
         except Rejected as rejected:
             return Reject(line.number, line.byte, rejected.reason, rejected.detail, line.raw[:RAW_LIMIT])
         self.formats[self._name] += 1
         return done
 
     def _read(self, line: Line) -> Draft:
-        raw = line.raw
         if line.flags & NON_ASCII:
-            _check_utf8(raw)
+            _check_utf8(line.raw)
         try:
-            draft = self._read_known(raw)
+            draft = self._read_known(line.text)
         except RecursionError as error:
             raise Rejected(TOO_DEEP, "nested too deep to be read") from error
         except msgspec.ValidationError as error:
             check_flags(line.flags)
             raise Rejected(BAD_SHAPE, str(error)) from error
         except msgspec.DecodeError as error:
-            raise _diagnose(raw, error) from error
+            raise _diagnose(line.raw, error) from error
         check_flags(line.flags)
         return draft
 
@@ -131,26 +129,27 @@ def _diagnose(raw: bytes, error: Exception) -> Rejected:
     return Rejected(SURROGATE, "half of a surrogate pair")
 
 
-def build(draft: Draft, line: int, snapshot_digest: str, odd: bool) -> Normalised:
+def build(draft: Draft, line: int, snapshot_digest: str) -> Normalised:
     """Return the trajectory of a draft; Rejected when it cannot become one."""
     if draft.query is None or not draft.query.strip():
         raise Rejected(NO_QUERY, "no query in any step")
     if not draft.turns:
         raise Rejected(EMPTY, "no assistant turn")
-    query = neutralise(draft.query)
+    query = safe_text(draft.query)
     tools = nested_tools(draft.tools)
-    chat = build_chat(draft, query, tools, odd)
+    chat = build_chat(draft, query, tools)
+    evidence = read_evidence(draft.turns)
     messages_text, tools_text = _encode(chat.messages), _encode(tools)
     trajectory = Trajectory(
-        trajectory_id=content_id(query, tools_text, messages_text, chat),
-        problem_id=neutralise(draft.problem_id) if draft.problem_id else derived_id(query),
+        trajectory_id=content_id(query, tools_text, chat),
+        problem_id=safe_text(draft.problem_id) if draft.problem_id else derived_id(query),
         category=_category(draft.category),
         query=query,
         reward=draft.reward,
         voucher=draft.voucher,
         messages=chat.messages,
         tools=tools,
-        turns=read_turns(draft.turns),
+        turns=evidence.turns,
         snapshot_digest=snapshot_digest,
         line=line,
         miner=draft.miner,
@@ -162,10 +161,12 @@ def build(draft: Draft, line: int, snapshot_digest: str, odd: bool) -> Normalise
         reasoning_score=draft.reasoning_score,
         reasoning_coefficient=_coefficient(draft.reasoning_score),
         judge_model=draft.judge_model,
-        has_proxy_log=has_proxy_log(draft.turns),
+        has_proxy_log=evidence.has_proxy_log,
         think_characters=sum(len(turn.think or "") for turn in draft.turns),
         unpaired=chat.unpaired,
-        **measure_proxy(draft.turns),
+        inference_calls=evidence.inference_calls,
+        completion_tokens=evidence.completion_tokens,
+        searches=evidence.searches,
         **measure_calls(chat.calls),
     )
     return Normalised(trajectory, messages_text, tools_text)

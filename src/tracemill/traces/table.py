@@ -55,6 +55,20 @@ def schema_of(row: type[msgspec.Struct]) -> pa.Schema:
 
 TRAJECTORIES = schema_of(Trajectory)
 _REJECTS = schema_of(Reject)
+_STORAGE: dict[str, Any] = {
+    "compression": "snappy",
+    "write_statistics": False,
+    "use_dictionary": [
+        "tools",
+        "problem_id",
+        "category",
+        "miner",
+        "agent_version",
+        "validator",
+        "snapshot_digest",
+        "status",
+    ],
+}
 _PLAIN = tuple(name for name in Trajectory.__struct_fields__ if name not in JSON_COLUMNS)
 
 
@@ -62,9 +76,7 @@ class TrajectoryWriter:
     """Writes trajectories.parquet; use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        self._writer = pq.ParquetWriter(
-            path, TRAJECTORIES, compression="zstd", compression_level=1, write_statistics=False
-        )
+        self._writer = pq.ParquetWriter(path, TRAJECTORIES, **_STORAGE)
         self._columns: dict[str, list[Any]] = {name: [] for name in TRAJECTORIES.names}
         self._bytes = 0
 

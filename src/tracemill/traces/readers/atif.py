@@ -12,11 +12,10 @@ from typing import Any
 
 import msgspec
 
-from tracemill.traces.draft import Draft, DraftCall, DraftTurn
+from tracemill.traces.draft import Draft, DraftCall, DraftTurn, ProxyCall
 from tracemill.traces.jsontext import text_result
 from tracemill.traces.pairing import pair_results
 from tracemill.traces.readers.parts import Content, text_of
-from tracemill.traces.readers.steps import SourceProxyCall, read_proxy_call
 from tracemill.traces.reasoning import split_reasoning
 from tracemill.traces.rejects import BAD_SHAPE, COPIED, EMPTY, FOREIGN_TURN, Rejected
 
@@ -40,7 +39,7 @@ class _Observation(msgspec.Struct, gc=False):
 
 class _StepExtra(msgspec.Struct, gc=False):
     timestamp: Any = None
-    proxy_calls: list[SourceProxyCall] | None = None
+    proxy_calls: list[ProxyCall] | None = None
 
 
 class _Step(msgspec.Struct, gc=False):
@@ -164,10 +163,9 @@ def _turn(number: int, step: _Step) -> DraftTurn:
         results = [(result.source_call_id, _result(result, where)) for result in step.observation.results]
         pair_results(number, calls, [source.tool_call_id for source in sources], results)
     extra = step.extra or _StepExtra()
-    proxy = None if extra.proxy_calls is None else [read_proxy_call(call) for call in extra.proxy_calls]
     timestamp = extra.timestamp if extra.timestamp is not None else step.timestamp
-    return DraftTurn(think, content, calls, timestamp, proxy)
+    return DraftTurn(think, content, calls, timestamp, extra.proxy_calls)
 
 
 def _result(result: _Result, where: str) -> bytes | None:
-    return None if result.content is None else text_result(text_of(result.content, where)).encode()
+    return None if result.content is None else text_result(text_of(result.content, where))

@@ -114,4 +114,4 @@ def _call(where: str, source: _ToolCall) -> DraftCall:
 
 
 def _result(answer: _Message, where: str) -> bytes | None:
-    return None if answer.content is None else text_result(text_of(answer.content, where)).encode()
+    return None if answer.content is None else text_result(text_of(answer.content, where))

@@ -52,21 +52,13 @@ class SourceCompletion(msgspec.Struct, gc=False):
     reasoning_content: str | None = None
 
 
-class SourceProxyCall(msgspec.Struct, gc=False):
-    """One entry of `extra_info.proxy_calls`."""
-
-    path: str | None = None
-    status_code: int | None = None
-    response: Raw | UnsetType = UNSET
-
-
 class SourceExtra(msgspec.Struct, gc=False):
     """`extra_info`."""
 
     query: str | None = None
     timestamp: Any = None
     problem_id: str | None = None
-    proxy_calls: list[SourceProxyCall] | None = None
+    proxy_calls: list[ProxyCall] | None = None
 
 
 class SourceStep(msgspec.Struct, gc=False):
@@ -74,17 +66,6 @@ class SourceStep(msgspec.Struct, gc=False):
 
     completion: SourceCompletion
     extra_info: SourceExtra | None = None
-
-
-class _Usage(msgspec.Struct, gc=False):
-    completion_tokens: int | None = None
-
-
-class _Response(msgspec.Struct, gc=False):
-    usage: _Usage | None = None
-
-
-_decode_response = msgspec.json.Decoder(_Response | None).decode
 
 
 def read_turns(steps: list[SourceStep]) -> list[DraftTurn]:
@@ -114,10 +95,9 @@ def _turn(position: int, step: SourceStep) -> DraftTurn:
             (_id(seen.tool_call_id), None if seen.results is UNSET else _present(seen.results)) for seen in message.obs
         ]
         pair_results(position, calls, [_id(call.tool_call_id) for call in message.tool_call or ()], results)
-    proxy = None
-    if extra is not None and extra.proxy_calls is not None:
-        proxy = [read_proxy_call(call) for call in extra.proxy_calls]
-    return DraftTurn(think, message.response or "", calls, extra.timestamp if extra else None, proxy)
+    if extra is None:
+        return DraftTurn(think, message.response or "", calls)
+    return DraftTurn(think, message.response or "", calls, extra.timestamp, extra.proxy_calls)
 
 
 def _id(identity: str | int | None) -> str | None:
@@ -127,16 +107,3 @@ def _id(identity: str | int | None) -> str | None:
 def _present(result: Any) -> bytes | None:
     raw = bytes(result)
     return None if raw == _NULL else raw
-
-
-def read_proxy_call(call: SourceProxyCall) -> ProxyCall:
-    """One request of the validator's log as the measures read it; only answered inference calls have tokens."""
-    path = call.path or ""
-    if "/search/" in path:
-        return ProxyCall(True, path.endswith("find_product"), 0)
-    succeeded = call.status_code is not None and 200 <= call.status_code < 300
-    if "/inference/" not in path or not succeeded or call.response is UNSET:
-        return ProxyCall(False, False, 0)
-    response = _decode_response(call.response)
-    usage = response.usage if response else None
-    return ProxyCall(False, False, (usage.completion_tokens or 0) if usage else 0)

@@ -1,0 +1,186 @@
+"""How fast raw envelopes become filtered trajectories, as a ratio to `orjson.loads` alone on the same file.
+
+    python benchmarks/ingest.py --megabytes 500 --folder /tmp/ingest
+
+One process, one thread of Python. The file is made first (envelopes of about 60 KB, shaped like the arena's; one title in six
+has characters that JSON escapes). Peak memory is that of a fresh process that only normalises.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+WORDS = (
+    "leather colour price brand voucher product title budget cheaper compare detail official shop option range match query "
+    "verify candidate because however second first better attribute size shipping show refine"
+).split()
+BATCH = 4096
+
+
+def make_product(rng: random.Random) -> dict[str, Any]:
+    title = " ".join(rng.choices(WORDS, k=rng.randrange(8, 18))).title()
+    if rng.random() < 1 / 6:
+        title += rng.choice([' 24" Wide', " – Größe 38", " ✨ New"])
+    return {
+        "product_id": str(rng.randrange(10**9, 10**10)),
+        "shop_id": str(rng.randrange(10**5, 10**6)),
+        "title": title,
+        "price": rng.randrange(1000, 10**6) / 100,
+        "service": rng.sample(["official", "freeShipping", "COD", "flashsale"], rng.randrange(0, 4)),
+        "sold_count": rng.randrange(5000),
+    }
+
+
+def make_step(rng: random.Random, number: int, query: str, name: str, parameters: Any, result: Any) -> dict[str, Any]:
+    think = " ".join(rng.choices(WORDS, k=rng.randrange(80, 240))) + f" {rng.randrange(10**9)}."
+    content = f"<think>{think}</think>\n<tool_call>{json.dumps([{'name': name, 'parameters': parameters}])}</tool_call>"
+    stamp = 1750000000000 + number * 9000
+    usage = {"usage": {"completion_tokens": rng.randrange(30, 400)}}
+    proxy: list[dict[str, Any]] = [
+        {
+            **{"method": "POST", "path": "/inference/chat/completions", "status_code": 200, "timestamp": stamp},
+            **{"duration_ms": rng.random() * 9000, "params": None, "json_data": {"model": "x/y"}, "response": usage},
+        }
+    ]
+    if name == "find_product":
+        ids = [product["product_id"] for product in result]
+        proxy.append({"method": "GET", "path": "/search/find_product", "status_code": 200, "result_product_ids": ids})
+    call = {"name": name, "parameters": parameters, "tool_call_id": f"{rng.randrange(16**8):08x}", "result": result}
+    return {
+        "completion": {"reasoning_content": "", "content": content, "message": {"think": think, "tool_call": [call]}},
+        "extra_info": {"step": number, "query": query, "timestamp": stamp, "proxy_calls": proxy},
+    }
+
+
+def make_envelope(rng: random.Random, number: int) -> dict[str, Any]:
+    query = "Find " + " ".join(rng.choices(WORDS, k=30))
+    steps = []
+    for position in range(rng.randrange(8, 14)):
+        wanted = {"q": " ".join(rng.choices(WORDS, k=4)), "page": 1, "price": "0-500"}
+        found = [make_product(rng) for _ in range(10)]
+        steps.append(make_step(rng, position + 1, query, "find_product", wanted, found))
+    products = [make_product(rng) | {"attributes": {w: [w.upper()] for w in WORDS[:12]}} for _ in range(5)]
+    ids = ",".join(product["product_id"] for product in products)
+    steps.append(make_step(rng, 30, query, "view_product_information", {"product_ids": ids}, products))
+    steps.append(make_step(rng, 31, query, "recommend_product", {"product_ids": ids}, f"Recommended: {ids}."))
+    steps.append(make_step(rng, 32, query, "terminate", {"status": "success"}, "completed with status: success"))
+    return {
+        **{"problem_id": f"p-{number % 997}", "status": "SUCCESS", "execution_time": 114.0, "inference_total": 12},
+        **{"error": None, "miner_hotkey": f"miner-{number % 50}", "dialogue": steps},
+        "reasoning": {"score": rng.choice([0.3, 0.5, 0.7, 0.9]), "explanation": "sound", "model": "judge"},
+    }
+
+
+def make_file(path: Path, megabytes: float) -> None:
+    """Write envelopes until the file has the wanted length; kept for the next run."""
+    if path.exists() and path.stat().st_size >= megabytes * 1e6:
+        return
+    rng, number, written = random.Random(7), 0, 0
+    with path.open("wb") as out:
+        while written < megabytes * 1e6:
+            written += out.write(json.dumps(make_envelope(rng, number)).encode() + b"\n")
+            number += 1
+
+
+def parse_with(path: Path, loads: Callable[[bytes], Any]) -> None:
+    with path.open("rb") as lines:
+        for line in lines:
+            loads(line)
+
+
+def normalise(path: Path, folder: Path) -> None:
+    from tracemill.traces.params import NormaliseParams
+    from tracemill.traces.snapshot import normalise_snapshot
+
+    normalise_snapshot(
+        path,
+        **{name: folder / f"{name}.parquet" for name in ("trajectories", "rejects", "problems")},
+        summary=folder / "summary.json",
+        params=NormaliseParams(max_line_megabytes=64.0, max_inflation=300.0, max_broken_share=0.1),
+    )
+
+
+def filter_table(folder: Path) -> None:
+    from tracemill.corpus.filter import filter_snapshot
+    from tracemill.corpus.params import AxisParams, GateParams
+
+    filter_snapshot(
+        folder / "trajectories.parquet",
+        folder / "scores.parquet",
+        **{name: folder / f"{name}.parquet" for name in ("kept", "dropped")},
+        summary=folder / "funnel.json",
+        gates=GateParams(min_reasoning_coefficient=0.7, unjudged="drop", token_budget=14336, bytes_per_token=3.0),
+        axis=AxisParams(
+            min_completion_tokens=30, min_supported_share=1.0, max_think_template_share=0.5, admit_unknown=False
+        ),
+    )
+
+
+def write_scores(folder: Path) -> None:
+    import polars as pl
+
+    ids = pl.read_parquet(folder / "trajectories.parquet", columns=["trajectory_id"])
+    ids.with_columns(success=pl.lit(True)).write_parquet(folder / "scores.parquet")
+
+
+def timed(work: Callable[[], None]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=float, default=500.0)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--memory-only", action="store_true", help="normalise and print the peak memory of this process")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    path = options.folder / f"envelopes-{options.megabytes:g}.jsonl"
+    if options.memory_only:
+        normalise(path, options.folder)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+        return
+    make_file(path, options.megabytes)
+    report(path, options.folder, options.megabytes)
+
+
+def report(path: Path, folder: Path, megabytes: float) -> None:
+    import msgspec
+    import orjson
+
+    from tracemill.traces.readers import envelope
+
+    size = path.stat().st_size / 1e6
+    warm = folder / "warm.jsonl"
+    warm.write_bytes(path.open("rb").readline())
+    normalise(warm, folder)
+    seconds = {
+        "orjson.loads": timed(lambda: parse_with(path, orjson.loads)),
+        "msgspec.json.decode": timed(lambda: parse_with(path, msgspec.json.decode)),
+        "msgspec typed, raw results": timed(lambda: parse_with(path, envelope.decode)),
+        "read + normalise": timed(lambda: normalise(path, folder)),
+    }
+    write_scores(folder)
+    seconds["filter"] = timed(lambda: filter_table(folder))
+    seconds["read + normalise + filter"] = seconds["read + normalise"] + seconds["filter"]
+    print(f"{size:.0f} MB, CPU seconds of one process")
+    for name, spent in seconds.items():
+        ratio = seconds["orjson.loads"] / spent
+        print(f"{name:28} {size / spent:8.1f} MB/s   {ratio:5.2f} of orjson.loads")
+    command = [sys.executable, __file__, "--megabytes", str(megabytes), "--folder", str(folder), "--memory-only"]
+    peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+    print(f"peak memory of normalise      {peak / 1e6:8.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
