@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,9 +24,8 @@ def register_search(app: typer.Typer) -> None:
     app.command("serve-catalog")(serve_catalog)
 
 
-@contextmanager
-def opened_catalog(path: Path) -> Iterator[CatalogBackend]:
-    """Open an index folder, or index a catalogue file into a temporary folder that goes when the block ends.
+def open_catalog(path: Path) -> CatalogBackend:
+    """Open an index folder, or index a catalogue file into a temporary folder that is gone at once.
 
     Raises InputError when the path is neither.
     """
@@ -38,12 +35,11 @@ def opened_catalog(path: Path) -> Iterator[CatalogBackend]:
     from tracemill.environment.products import read_products
 
     if path.is_dir():
-        yield open_index(path)
-        return
+        return open_index(path)
     with tempfile.TemporaryDirectory(prefix="tracemill-") as folder:
         index = Path(folder) / "index"
         build_index(read_products(path), index)
-        yield open_index(index)
+        return open_index(index)  # what is mapped stays: nothing is left behind, however the process ends
 
 
 def search(
@@ -62,9 +58,9 @@ def search(
     """Search a catalogue as the arena's search server does."""
     from tracemill.environment.backend import TwiceEncoded
 
-    with opened_catalog(catalog) as backend:
-        asked: CatalogBackend = TwiceEncoded(backend) if twice_encoded else backend
-        found = asked.find_product(query, page, shop_id, price, sort, service)
+    backend = open_catalog(catalog)
+    asked: CatalogBackend = TwiceEncoded(backend) if twice_encoded else backend
+    found = asked.find_product(query, page, shop_id, price, sort, service)
     if as_json:
         import orjson
 
@@ -84,9 +80,9 @@ def serve_catalog(
     """Serve a catalogue in the protocol of SN15's search server, until interrupted."""
     from tracemill.environment.server import serve
 
-    with opened_catalog(catalog) as backend:
-        typer.echo(f"serving {catalog} at http://{host}:{port}", err=True)
-        serve(backend, host, port)
+    backend = open_catalog(catalog)
+    typer.echo(f"serving {catalog} at http://{host}:{port}", err=True)
+    serve(backend, host, port)
 
 
 def _line(product: dict[str, Any]) -> str:
