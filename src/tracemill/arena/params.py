@@ -48,6 +48,8 @@ class ProblemParams(_Section):
     """Product problems that an option decides, which the search words can name."""
     combination: float = Field(default=0.09, ge=0.0)
     """Product problems that only a view of the candidates decides."""
+    extra_price: float = Field(default=0.25, ge=0.0, le=1.0)
+    """Chance of a price range that decides nothing, for each wanted product."""
     shop_voucher: float = Field(default=0.25, ge=0.0, le=1.0)
     """Voucher problems whose voucher holds in one shop only."""
     percentage: float = Field(default=0.3, ge=0.0, le=1.0)

@@ -15,7 +15,7 @@ from typing import Any
 
 from tracemill.arena.catalog import Product, kind_of, lines_of
 from tracemill.arena.params import ProblemParams
-from tracemill.arena.rewards import is_describable, isolating_reward, loose_reward, make_voucher
+from tracemill.arena.rewards import is_describable, isolating_reward, loose_reward, make_voucher, single_reward
 from tracemill.arena.wording import ask, disguise, paraphrase, price_words, reorder
 from tracemill.environment.problem import Problem
 from tracemill.errors import InputError
@@ -121,7 +121,7 @@ class _Maker:
     def _product(self) -> Problem:
         bucket = self.rng.choices(BUCKETS, [getattr(self.params, name) for name in BUCKETS])[0]
         line = self._take(bucket)
-        reward = None
+        reward = single_reward(line[0], self.params.extra_price, self.rng) if bucket == "single" else None
         for member in self.rng.sample(line, len(line)):
             reward = reward or isolating_reward(member, line, bucket, self.rng)
         if reward is None:
@@ -133,20 +133,23 @@ class _Maker:
     def _shop(self) -> Problem:
         """A product that one shop alone sells, then one that several sell alike."""
         anchor, member = self._pair_of_one_shop()
-        rewards = [loose_reward(anchor, self.rng), loose_reward(member, self.rng)]
+        rewards = [self._loose(anchor), self._loose(member)]
         return self._problem("shop", "pair", rewards, None)
 
     def _voucher(self) -> Problem:
         if self.rng.random() < self.params.shop_voucher:
             golds, kind = list(self._pair_of_one_shop()), "shop"
-            rewards = [loose_reward(gold, self.rng) for gold in golds]
+            rewards = [self._loose(gold) for gold in golds]
         else:
             lines = [self._shared_or_single(), self._take("price")]
             golds, kind = [lines[0][0], self.rng.choice(lines[1])], "platform"
-            found = [loose_reward(golds[0], self.rng), isolating_reward(golds[1], lines[1], "price", self.rng)]
+            found = [self._loose(golds[0]), isolating_reward(golds[1], lines[1], "price", self.rng)]
             rewards = [reward for reward in found if reward is not None]
         voucher = make_voucher(kind, sum(gold["price"] for gold in golds), self.params.percentage, self.rng)
         return self._problem("voucher", kind, rewards, voucher)
+
+    def _loose(self, product: Product) -> dict[str, Any]:
+        return loose_reward(product, self.params.extra_price, self.rng)
 
     def _shared_or_single(self) -> list[Product]:
         if self.product_golds and self.rng.random() < self.params.shared_gold:

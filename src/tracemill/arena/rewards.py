@@ -12,21 +12,24 @@ from tracemill.arena.catalog import Product
 Reward = dict[str, Any]
 
 
-def loose_reward(product: Product, rng: random.Random) -> Reward:
-    """Title, brand, material and colour, and by chance a price range around the product's price."""
+def loose_reward(product: Product, priced: float, rng: random.Random) -> Reward:
+    """Title, brand, material and colour, and with chance `priced` a price range around the product's price."""
     reward = _stem(product)
-    if rng.random() < 0.4:
+    if rng.random() < priced:
         reward["price"] = [around(product["price"], rng)]
+    return reward
+
+
+def single_reward(product: Product, priced: float, rng: random.Random) -> Reward:
+    """A loose reward that by chance asks for one of the product's services too."""
+    reward = loose_reward(product, priced, rng)
+    if product["service"] and rng.random() < 0.3:
+        reward["service"] = product["service"][:1]
     return reward
 
 
 def isolating_reward(product: Product, line: Sequence[Product], kind: str, rng: random.Random) -> Reward | None:
     """A reward that only `product` of its line meets, by way of `kind`; None where there is none for this member."""
-    if kind == "single":
-        reward = loose_reward(product, rng)
-        if product["service"] and rng.random() < 0.3:
-            reward["service"] = product["service"][:1]
-        return reward
     reward = _stem(product)
     others = [other for other in line if other["product_id"] != product["product_id"]]
     if kind == "price":

@@ -13,7 +13,7 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
     "view": ("Check the details before I decide.", "I check it before I choose."),
     "compare": ("Same title, so compare the options.", "I compare them because options differ."),
     "recommend": ("{found} fits because the words match, so choose it.", "{found} fits, so choose it."),
-    "recommend_all": ("{found} fits too, so choose {ids}.", "{found} fits because the words match, so choose {ids}."),
+    "recommend_all": ("{found} fits too. Choose both: {ids}.", "{found} fits as well. Choose both: {ids}."),
     "end": ("Done.", "The task is done."),
 }
 """Patterns by occasion; the first of each is the most frequent one. Each names its act by one verb (search, check or
@@ -28,6 +28,7 @@ SYNONYMS = (
     ("fits", "is suitable"),
     ("Check", "Verify"),
     ("choose", "pick"),
+    ("Choose", "Pick"),
     ("Done.", "All done."),
 )
 """Wordings that a miner exchanges to make the same thoughts look new to a judge."""
