@@ -1,6 +1,6 @@
 """A small project built once by the real engines, and a copy of it for each test.
 
-The project uses the Snakefile, profile and engine of this repository with trivial stages (`toy/`), so that a row about the
+The project uses the Snakefile, profile and engine of this repository with trivial stages (`toy/`): a row about the
 engine costs seconds. `ran()` counts from the journal which stages really worked, whoever started them.
 """
 

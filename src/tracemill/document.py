@@ -10,8 +10,8 @@ from ruamel.yaml.error import YAMLError
 
 from tracemill.errors import ParamsError
 
-PLAIN = re.compile(r"[A-Za-z./_][A-Za-z0-9./_@{}=+-]*(?: [A-Za-z0-9./_@{}=+-]+)*")
-RESERVED = frozenset({"true", "false", "yes", "no", "on", "off", "null", "nan", ".nan", ".inf", "y", "n", "."})
+PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9./_@{}=+-]*(?: [A-Za-z0-9./_@{}=+-]+)*")
+RESERVED = frozenset({"true", "false", "yes", "no", "on", "off", "null", "nan", "y", "n"})
 
 
 def read_yaml(path: Path) -> Any:

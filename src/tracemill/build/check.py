@@ -20,13 +20,14 @@ def check_project() -> list[str]:
     stages = load_graph(document)
     files = dvc_files(stages, document)
     files.check()
-    return [*_missing_sources(stages), *_untracked(stages, files), *_environment()]
+    return [*missing_sources(stages), *_untracked(stages, files), *_environment()]
 
 
-def _missing_sources(stages: list[Declaration]) -> Iterator[str]:
+def missing_sources(stages: list[Declaration]) -> Iterator[str]:
+    """Inputs that neither exist nor are made by a rule."""
     made = {path for stage in stages for path in stage.outputs.values()}
     for path in sorted({path for stage in stages for path in stage.input_files} - made):
-        if not Path(path).exists():
+        if not Path(path).exists() and not Path(f"{path}.dvc").exists():
             users = ", ".join(stage.address for stage in stages if path in stage.input_files)
             yield f"{path}: no such file and no rule makes it (needed by {users}); check the path in {PARAMS}"
 

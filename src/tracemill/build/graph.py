@@ -53,6 +53,17 @@ def remember(stages: list[Declaration], project: Project) -> None:
     temporary.replace(MEMORY)
 
 
+def outputs_of(address: str) -> list[str]:
+    """Outputs of a stage as the build that planned it declared them."""
+    kept = json.loads(MEMORY.read_text(encoding="utf-8"))["stages"]
+    return [
+        path
+        for stage in (Declaration(**fields) for fields in kept)
+        if stage.address == address
+        for path in stage.outputs.values()
+    ]
+
+
 def _recall(project: Project) -> list[Declaration] | None:
     try:
         kept = json.loads(MEMORY.read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tracemill.build import process
 from tracemill.build.declare import STAMPS
+from tracemill.build.graph import outputs_of
 from tracemill.build.status import holders
 from tracemill.own_code import prefer_own_code
 
@@ -27,7 +28,7 @@ def main(stamp: str, log: str) -> int:
         os.dup2(lines.fileno(), 2)
     address = _address(stamp)
     status = _reproduce(address, log)
-    missing = [path for path in _outputs(address) if not Path(path).exists()] if status == 0 else []
+    missing = [path for path in outputs_of(address) if not Path(path).exists()] if status == 0 else []
     if missing:
         os.write(2, f"ERROR: output {missing[0]} of {address} does not exist after its stage\n".encode())
     if status or missing:
@@ -58,13 +59,6 @@ def _remote() -> bool:
 def _address(stamp: str) -> str:
     path = Path(stamp).relative_to(STAMPS)
     return f"{path.parent}/dvc.yaml:{path.name}" if path.parent.parts else path.name
-
-
-def _outputs(address: str) -> list[str]:
-    from dvc.repo import Repo
-
-    with Repo() as repo:
-        return [out.fs_path for stage in repo.stage.collect(address) for out in stage.outs]
 
 
 def _cause(log: str) -> str:

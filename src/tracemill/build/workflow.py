@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tracemill.build import locks
+from tracemill.build.check import missing_sources
 from tracemill.build.declare import STAMP, Declaration, declarations, is_stage, stamp_pattern
 from tracemill.build.graph import remember
 from tracemill.build.journal import record
@@ -16,7 +17,7 @@ from tracemill.build.project import Project, project_of
 from tracemill.build.stamps import project_status
 from tracemill.build.status import Reasons, stale_stages
 from tracemill.build.sync import dvc_files
-from tracemill.errors import TracemillError
+from tracemill.errors import BusyError, InputError, TracemillError
 from tracemill.params import load_params
 
 SCHEDULER = "TRACEMILL_SCHEDULER"
@@ -59,6 +60,8 @@ class Build:
         if self.mode in ("build", "plan"):
             remember(self.stages, self.project)
             dvc_files(self.stages, self.document).check()
+            for missing in missing_sources(self.stages):
+                raise InputError(missing)
             self._plan()
 
     def _plan(self) -> None:
@@ -87,8 +90,6 @@ class Build:
 
 def _patiently(ask: Callable[[], Reasons], patience: float) -> Reasons:
     """DVC's answer; a process that is just dying after a kill gets a moment to let go."""
-    from tracemill.errors import BusyError
-
     deadline = time.monotonic() + patience
     while True:
         try:

@@ -1,0 +1,172 @@
+"""Kills at several moments, two builds at once: the same command again completes, and never two writers."""
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from toy_project import NOTHING, Project, make_toy
+
+pytestmark = pytest.mark.slow
+
+
+def until(condition, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def tree(pid: int) -> dict[str, list[int]]:
+    """Processes under a build by their part in it."""
+    parts: dict[str, list[int]] = {"scheduler": [pid], "dvc": [], "supervisor": [], "script": []}
+    for process in psutil.Process(pid).children(recursive=True):
+        command = " ".join(process.cmdline())
+        if "tracemill.build.job" in command and "python" in process.name():
+            parts["dvc"].append(process.pid)
+        elif "tracemill.build.run" in command and "python" in process.name():
+            parts["supervisor"].append(process.pid)
+        elif re.search(r"python\S* scripts/", command):
+            parts["script"].append(process.pid)
+    return parts
+
+
+def start_paused(project: Project):
+    """A build whose training stage stands between its two files."""
+    project.path("pause").write_text("")
+    build = project.start("snakemake", "--cores", "2")
+    until(lambda: project.path("paused").exists())
+    return build, tree(build.pid)
+
+
+def resume(project: Project) -> None:
+    project.path("pause").unlink(missing_ok=True)
+    project.path("paused").unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> dict[str, bytes]:
+    project = make_toy(tmp_path_factory.mktemp("undisturbed"))
+    project.snakemake()
+    return project.artifacts()
+
+
+@pytest.mark.parametrize(
+    "victims",
+    [
+        ("scheduler",),
+        ("dvc",),
+        ("supervisor",),
+        ("script",),
+        ("scheduler", "dvc"),
+        ("supervisor", "script"),
+        ("scheduler", "dvc", "supervisor", "script"),
+    ],
+    ids="+".join,
+)
+def test_after_a_kill_the_same_command_completes(fresh: Project, undisturbed, victims):
+    build, parts = start_paused(fresh)
+    doomed = [pid for part in victims for pid in parts[part]]
+    assert doomed
+    scripts = [psutil.Process(pid) for pid in parts["script"]]
+    for pid in doomed:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in scripts), 20)
+    if "scheduler" not in victims:
+        build.communicate(timeout=120)
+    resume(fresh)
+    assert not fresh.path("data/models/sft").exists() or (fresh.path("data/models/sft/state.txt")).exists()
+    fresh.snakemake()
+    assert fresh.artifacts() == undisturbed
+    assert NOTHING in fresh.snakemake()
+
+
+def test_a_kill_of_a_plain_dvc_run_ends_its_script(fresh: Project, undisturbed):
+    fresh.path("pause").write_text("")
+    run = fresh.start("dvc", "repro")
+    until(lambda: fresh.path("paused").exists())
+    script = psutil.Process(int(fresh.path("paused").read_text()))
+    run.kill()
+    until(lambda: not script.is_running(), 20)
+    resume(fresh)
+    fresh.dvc("repro")
+    assert fresh.artifacts() == undisturbed
+
+
+@pytest.mark.parametrize("moment", [0.5, 1.5, 2.5, 4.0, 6.0])
+def test_a_kill_of_the_whole_group_at_any_moment_needs_no_manual_step(fresh: Project, undisturbed, moment):
+    build = fresh.start("snakemake", "--cores", "2", start_new_session=True)
+    time.sleep(moment)
+    family = [build.pid, *(child.pid for child in psutil.Process(build.pid).children(recursive=True))]
+    for pid in family:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    build.communicate(timeout=60)
+    fresh.snakemake()
+    assert fresh.artifacts() == undisturbed
+
+
+def test_an_interrupted_build_leaves_no_process(fresh: Project):
+    build, parts = start_paused(fresh)
+    build.send_signal(signal.SIGINT)
+    script = psutil.Process(parts["script"][0])
+    os.kill(parts["dvc"][0], signal.SIGTERM)
+    until(lambda: not script.is_running(), 30)
+    build.communicate(timeout=60)
+    resume(fresh)
+    fresh.snakemake()
+
+
+def test_of_two_builds_one_works_and_the_other_names_it(fresh: Project):
+    build, _ = start_paused(fresh)
+    began = time.monotonic()
+    said = fresh.snakemake(expect=5)
+    assert time.monotonic() - began < 60
+    lines = [line for line in said.splitlines() if line.startswith("tracemill:")]
+    assert len(lines) == 1
+    assert f"held by process {build.pid}" in lines[0]
+    plan = fresh.snakemake("--dry-run")
+    assert f"process {build.pid}" in plan
+    fresh.snakemake("--list")
+    fresh.snakemake("--unlock")
+    resume(fresh)
+    build.communicate(timeout=120)
+    assert build.returncode == 0
+    ran = fresh.ran()
+    assert len(ran) == len(set(ran)) == 7
+
+
+def test_a_build_beside_a_dvc_run_names_it(fresh: Project):
+    fresh.path("pause").write_text("")
+    run = fresh.start("dvc", "repro")
+    until(lambda: fresh.path("paused").exists())
+    said = fresh.snakemake(expect=5)
+    assert f"process {run.pid}" in said
+    assert "Traceback" not in said
+    resume(fresh)
+    run.communicate(timeout=120)
+    assert run.returncode == 0
+    assert NOTHING in fresh.snakemake()
+
+
+def test_a_dvc_run_beside_a_build_names_it_and_the_build_completes(fresh: Project):
+    build, parts = start_paused(fresh)
+    said = fresh.dvc("repro", "train_model", expect=255)
+    assert str(parts["dvc"][0]) in said
+    resume(fresh)
+    build.communicate(timeout=120)
+    assert build.returncode == 0
+
+
+def test_a_dead_holder_of_the_build_lock_stands_in_nobodys_way(project: Project):
+    lock = project.path(".tracemill/locks/build")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.write_text("process 999999 (snakemake)")
+    Path(project.folder, ".snakemake/locks").mkdir(exist_ok=True)
+    assert NOTHING in project.snakemake()
