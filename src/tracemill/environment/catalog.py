@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import queue
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -24,6 +25,10 @@ COMPILED_FROM = 50_000
 """From this many products on the ranking loop is compiled; below, array operations are as fast and start at once."""
 
 REMEMBERED_TERMS = 1 << 15
+MAX_PARALLEL = 8
+"""Compiled searches at once in one process; each needs 12 bytes a product. Further ones wait."""
+
+_Scratch = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
 
 class Catalog:
@@ -45,7 +50,10 @@ class Catalog:
             length_codes=open_array(path, "length_codes"),
             norms=ranking.inverse_norms(meta["total_length"], self._indexed, meta["k1"], meta["b"]),
         )
-        self._scratch = threading.local()
+        self._threads = threading.local()
+        self._scratches: queue.LifoQueue[_Scratch | None] = queue.LifoQueue()
+        for _ in range(MAX_PARALLEL):
+            self._scratches.put(None)
         self._term_position = functools.lru_cache(maxsize=REMEMBERED_TERMS)(self._find_term)
         self._price = open_array(path, "price")
         self._sold_count = open_array(path, "sold_count")
@@ -103,9 +111,9 @@ class Catalog:
         return [(self._ids[int(at)].decode(), round(float(s), 6)) for at, s in zip(found, adjusted, strict=True)]
 
     def _product(self, position: int) -> dict[str, Any]:
-        if not hasattr(self._scratch, "decompress"):
-            self._scratch.decompress = decompressor(self._dictionary)
-        return orjson.loads(self._scratch.decompress(self._bodies[position]))  # type: ignore[no-any-return]
+        if not hasattr(self._threads, "decompress"):
+            self._threads.decompress = decompressor(self._dictionary)
+        return orjson.loads(self._threads.decompress(self._bodies[position]))  # type: ignore[no-any-return]
 
     def _rank(self, text: str, limit: int) -> ranking.Ranked:
         spans = self._spans(text)
@@ -129,23 +137,27 @@ class Catalog:
         return self._terms.position(term.encode("utf-8", "surrogatepass"))
 
     def _rank_compiled(self, spans: list[ranking.Span], limit: int) -> ranking.Ranked:
-        if not hasattr(self._scratch, "totals"):
-            self._scratch.totals = np.zeros(len(self), dtype=np.float64)
-            self._scratch.touched = np.empty(len(self), dtype=np.int32)
+        totals, touched = self._scratches.get() or (
+            np.zeros(len(self), dtype=np.float64),
+            np.empty(len(self), dtype=np.int32),
+        )
         held = self._postings
         heap = np.empty(min(limit, len(self)), dtype=np.uint64)
-        size = rank_kernel()(
-            np.array([start for start, _, _ in spans], dtype=np.int64),
-            np.array([end for _, end, _ in spans], dtype=np.int64),
-            np.array([weight for _, _, weight in spans], dtype=np.float32),
-            held.documents,
-            held.frequencies,
-            held.length_codes,
-            held.norms,
-            self._scratch.totals,
-            self._scratch.touched,
-            heap,
-        )
+        clean = False
+        try:
+            size = rank_kernel()(
+                *_columns(spans),
+                held.documents,
+                held.frequencies,
+                held.length_codes,
+                held.norms,
+                totals,
+                touched,
+                heap,
+            )
+            clean = True
+        finally:
+            self._scratches.put((totals, touched) if clean else None)
         return ranking.ranked(heap[:size])
 
     def _filtered(self, found: npt.NDArray[np.int64], search: Search) -> npt.NDArray[np.int64]:
@@ -167,3 +179,8 @@ class Catalog:
         if key is not None:
             chosen.sort(key=lambda at: key[at], reverse=sort != "priceasc")
         return chosen  # type: ignore[no-any-return]
+
+
+def _columns(spans: list[ranking.Span]) -> tuple[npt.NDArray[Any], ...]:
+    starts, ends, weights = zip(*spans, strict=True) if spans else ((), (), ())
+    return np.array(starts, np.int64), np.array(ends, np.int64), np.array(weights, np.float32)

@@ -14,6 +14,8 @@ CANDIDATES = 10_000
 """Filters look at this many of the best matches."""
 PAGE_SIZE = 10
 MAX_PAGE = 5
+MAX_PAGE_DIGITS = 4_300
+"""Python turns no longer digit string into a number, there as here."""
 MAX_TERMS = 1_024
 """Most distinct terms of a query; Lucene refuses more."""
 
@@ -61,7 +63,7 @@ def read_search(
 
 def read_page(page: str | None) -> int | None:
     """Return the page number 1 to 5 of a digit string, None for anything else."""
-    if not page or not page.isdecimal() or len(page) > 300:
+    if not page or not page.isdecimal() or len(page) > MAX_PAGE_DIGITS:
         return None
     number = int(page)
     return number if 1 <= number <= MAX_PAGE else None

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,13 @@ def test_the_page_of_a_search_is_the_ranking_cut_in_tens(index):
     golden = rows("lucene_golden.jsonl.gz")[0]
     pages = [p["product_id"] for page in "12345" for p in catalog.find_product(golden["q"], page)]
     assert pages == golden["ids"][:50]
+
+
+def test_more_threads_than_scratch_buffers_get_their_own_answers(index, monkeypatch):
+    monkeypatch.setattr(embedded, "COMPILED_FROM", 0)
+    catalog = open_index(index)
+    asked = [golden["q"] for golden in rows("lucene_golden.jsonl.gz")[:40]]
+    expected = [catalog.find_product(query) for query in asked]
+    with ThreadPoolExecutor(3 * embedded.MAX_PARALLEL) as pool:
+        for _ in range(3):
+            assert list(pool.map(catalog.find_product, asked)) == expected
