@@ -8,10 +8,10 @@ from tracemill.stage import Stage, run
 
 def main(stage: Stage) -> None:
     """One row of scores for each trajectory."""
-    from tracemill.environment.grading import ProblemBook
     from tracemill.environment.index import open_index
     from tracemill.environment.params import ScorerParams
     from tracemill.environment.problem import read_problems
+    from tracemill.environment.problem_book import ProblemBook
     from tracemill.environment.titles import load_titles
     from tracemill.traces.score import score_table
 

@@ -14,9 +14,9 @@ from tracemill.corpus.filter import filter_snapshot
 from tracemill.corpus.gates import REASONS
 from tracemill.corpus.params import CorpusParams
 from tracemill.corpus.ranking import LEFT_BEHIND, SFT, UNDESIRABLE
-from tracemill.environment.grading import ProblemBook
 from tracemill.environment.index import build_index, open_index
 from tracemill.environment.problem import read_problems
+from tracemill.environment.problem_book import ProblemBook
 from tracemill.environment.products import read_products
 from tracemill.leakage.clusters import cluster_leaks
 from tracemill.leakage.params import LeakageParams

@@ -13,9 +13,9 @@ from tracemill.arena.snapshot_file import write_snapshot
 from tracemill.corpus.assemble import assemble_corpus
 from tracemill.corpus.filter import filter_snapshot
 from tracemill.corpus.params import AxisParams, DedupParams, GateParams, RankingParams
-from tracemill.environment.grading import ProblemBook
 from tracemill.environment.index import build_index, open_index
 from tracemill.environment.problem import read_problems
+from tracemill.environment.problem_book import ProblemBook
 from tracemill.environment.products import read_products
 from tracemill.leakage.audit import audit_leaks
 from tracemill.leakage.clusters import cluster_leaks

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from tracemill.environment.grading import Grade, ProblemBook
+    from tracemill.environment.grading import Grade
+    from tracemill.environment.problem_book import ProblemBook
     from tracemill.environment.scorer import ProductLookup
     from tracemill.environment.titles import Titles
 
@@ -32,9 +33,9 @@ def score(
     titles: TitlesOption = None,
 ) -> None:
     """Score trajectories as SN15's validators do, and say for each failed axis what was wanted and what was found."""
-    from tracemill.environment.grading import ProblemBook
     from tracemill.environment.params import ScorerParams
     from tracemill.environment.problem import read_problems
+    from tracemill.environment.problem_book import ProblemBook
     from tracemill.environment.titles import load_titles
 
     model = load_titles(ScorerParams(title_model=titles))

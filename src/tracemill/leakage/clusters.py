@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from tracemill.environment.grading import ProblemBook
 from tracemill.environment.problem import Problem, read_problems
+from tracemill.environment.problem_book import ProblemBook
 from tracemill.leakage.edges import KINDS, Edge, find_edges, write_edges
 from tracemill.leakage.nodes import Node, build_nodes, read_problem_table, write_nodes
 from tracemill.leakage.normalise import NORMALISER_VERSION

@@ -15,8 +15,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracemill.environment.grading import Grade, ProblemBook, grade_dialogue
+from tracemill.environment.grading import Grade, grade_dialogue
 from tracemill.environment.problem import Problem, parse_problem
+from tracemill.environment.problem_book import ProblemBook
 from tracemill.environment.scorer import ProductLookup
 from tracemill.environment.titles import Titles
 from tracemill.errors import InputError

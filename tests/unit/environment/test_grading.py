@@ -5,8 +5,9 @@ from typer.testing import CliRunner
 
 from tracemill.cli import app
 from tracemill.environment.explain import explain_failure, explain_format
-from tracemill.environment.grading import ProblemBook, ProductTable, RememberingLookup, gold_dialogue, grade_dialogue
+from tracemill.environment.grading import ProductTable, RememberingLookup, gold_dialogue, grade_dialogue
 from tracemill.environment.problem import Problem, read_problems
+from tracemill.environment.problem_book import ProblemBook
 from tracemill.environment.scorer import (
     final_score,
     is_success,

@@ -5,8 +5,9 @@ import polars as pl
 import pytest
 
 from tracemill.environment.episode import Call, Episode, Turn
-from tracemill.environment.grading import ProblemBook, ProductTable
+from tracemill.environment.grading import ProductTable
 from tracemill.environment.problem import Problem
+from tracemill.environment.problem_book import ProblemBook
 from tracemill.environment.scorer import score_dialogue
 from tracemill.traces.dialogue import canonical_messages, to_dialogue
 from tracemill.traces.normalise import Normaliser
