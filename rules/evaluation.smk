@@ -24,3 +24,31 @@ rule evaluate_model:
         ],
     shell:
         JOB
+
+
+rule evaluate_lm:
+    input:
+        model="data/models/{checkpoint}",
+        episodes="data/evaluation/expert/episodes.jsonl.zst",
+        problems="data/environment/problems.jsonl",
+        pools="data/leakage/pools.parquet",
+        index="data/environment/index",
+    output:
+        results="data/evaluation/{checkpoint}/lm_eval.json",
+        metrics="data/evaluation/{checkpoint}/metrics_lm.json",
+    log:
+        "logs/evaluate_lm/{checkpoint}.log",
+    wildcard_constraints:
+        checkpoint="(?!expert)[^/]+",
+    params:
+        section=[
+            "evaluation.rollouts",
+            "evaluation.sampling",
+            "evaluation.lm_eval",
+            "environment.episode",
+            "environment.observation",
+            "environment.prompt",
+            "environment.scorer",
+        ],
+    shell:
+        JOB

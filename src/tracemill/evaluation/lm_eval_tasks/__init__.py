@@ -1,0 +1,1 @@
+"""Tasks for lm-evaluation-harness: `--include_path` takes this folder."""

@@ -1,0 +1,131 @@
+"""Our lm-eval tasks, run by the real harness: episodes score as in our own engine, and nothing is skipped."""
+
+import json
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+pytest.importorskip("lm_eval")
+pytestmark = pytest.mark.torch
+
+from tiny_model import save_checkpoint  # noqa: E402
+from tracemill.arena.catalog import generate_catalog  # noqa: E402
+from tracemill.arena.params import CatalogParams, ProblemParams  # noqa: E402
+from tracemill.arena.problems import generate_problems  # noqa: E402
+from tracemill.environment.index import build_index  # noqa: E402
+from tracemill.environment.params import PlayParams, ScorerParams  # noqa: E402
+from tracemill.environment.problem import write_problems  # noqa: E402
+from tracemill.errors import StageError  # noqa: E402
+from tracemill.evaluation.evaluate import Inputs, Outputs, Settings, evaluate_checkpoint  # noqa: E402
+from tracemill.evaluation.lm_eval_run import LmInputs, flat_scores, run_lm_eval, run_tasks  # noqa: E402
+from tracemill.evaluation.params import LmEvalParams, RolloutParams, SamplingParams, SuiteParams  # noqa: E402
+from tracemill.leakage.nodes import problem_key  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A small catalogue with problems, half of them in the eval pool, a random checkpoint, and both evaluated."""
+    root = tmp_path_factory.mktemp("lm")
+    catalog = generate_catalog(CatalogParams(products=600, shops=40))
+    problems = generate_problems(catalog, ProblemParams(problems=24))
+    build_index(catalog, root / "index")
+    write_problems(problems, root / "problems.jsonl")
+    rows = [
+        (problem_key(p.query, p.gold_ids), p.problem_id, p.category, "c", ("eval", "train")[i % 2], list(p.gold_ids))
+        for i, p in enumerate(problems)
+    ]
+    columns = ["problem_key", "problem_id", "category", "cluster", "pool", "gold_ids"]
+    pl.DataFrame(rows, schema=columns, orient="row").write_parquet(root / "pools.parquet")
+    save_checkpoint(root / "random")
+    for name, model in (("expert", None), ("random", root / "random")):
+        evaluate_checkpoint(
+            name,
+            Inputs(model, root / "problems.jsonl", [], root / "pools.parquet", root / "index"),
+            outputs(root / f"of-{name}"),
+            SuiteParams(),
+            settings("expert" if model is None else "transformers"),
+            root / "work" / name,
+        )
+    return root
+
+
+def outputs(folder):
+    folder.mkdir()
+    return Outputs(*(folder / n for n in ("episodes.jsonl.zst", "metrics.json", "summary.json", "plot.csv")))
+
+
+def settings(backend="transformers"):
+    return Settings(
+        rollouts=RolloutParams(backend=backend, wave=16),
+        sampling=SamplingParams(max_new_tokens=24, samples=2),
+        play=PlayParams(),
+        scorer=ScorerParams(),
+    )
+
+
+def inputs(root):
+    return LmInputs(
+        root / "random",
+        root / "of-expert" / "episodes.jsonl.zst",
+        root / "problems.jsonl",
+        root / "pools.parquet",
+        root / "index",
+    )
+
+
+def test_the_stage_leaves_scores_with_versions_counts_and_digests(built):
+    expert = json.loads((built / "of-expert/summary.json").read_text())["suites"]["eval"]
+    params = LmEvalParams(tasks=("tracemill_next_action", "tracemill_episode"), batch=16)
+    results, metrics = built / "results.json", built / "metrics.json"
+    run_lm_eval("random", inputs(built), settings(), params, results=results, metrics=metrics)
+    found = json.loads(results.read_text())
+    steps = found["tasks"]["tracemill_next_action"]
+    assert steps["documents"]["effective"] == round(expert["steps"] * expert["episodes"])
+    assert steps["version"] == 1.0
+    assert len(steps["task_digest"]) == len(found["digests"]["settings"]) == 64
+    assert json.loads(metrics.read_text()) == flat_scores(found)
+    first = results.read_bytes()
+    run_lm_eval("random", inputs(built), settings(), params, results=results, metrics=metrics)
+    assert results.read_bytes() == first
+
+
+@pytest.mark.parametrize(("name", "backend"), [("expert", "expert"), ("random", "transformers")])
+def test_episodes_through_the_harness_score_as_in_our_own_engine(built, name, backend):
+    own = json.loads((built / f"of-{name}/summary.json").read_text())["suites"]["eval"]
+    params = LmEvalParams(tasks=("tracemill_episode",), batch=16)
+    scores = run_tasks(name, inputs(built), settings(backend), params)["tasks"]["tracemill_episode"]["scores"]
+    assert scores["success,none"] == pytest.approx(own["success"]["value"])
+    assert scores["success,none"] == (1.0 if name == "expert" else 0.0)
+    for key in ("rule", "format", "hallucinated_ids", "steps"):
+        assert scores[f"{key},none"] == pytest.approx(own[key])
+
+
+def test_repeats_give_pass_at_k(built):
+    params = LmEvalParams(tasks=("tracemill_episode_pass",), limit=3)
+    found = run_tasks("expert", inputs(built), settings("expert"), params)
+    block = found["tasks"]["tracemill_episode_pass"]
+    assert [block["scores"][f"success,k{k}"] for k in (1, 2, 4, 8)] == [1.0] * 4
+    assert (found["limited"], block["limited"], block["documents"]["effective"]) == (True, True, 3)
+
+
+def test_a_task_that_is_not_there_fails_by_name(built):
+    with pytest.raises(StageError, match="no_such_task"):
+        run_tasks("random", inputs(built), settings(), LmEvalParams(tasks=("no_such_task",)))
+
+
+@pytest.mark.slow
+def test_the_command_line_of_lm_eval_runs_a_task_by_hand(built):
+    metadata = json.dumps({"episodes": str(built / "of-expert/episodes.jsonl.zst")})
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tracemill.evaluation.lm_eval_main", "run", "--model", "hf"),
+            *("--model_args", f"pretrained={built / 'random'}", "--metadata", metadata, "--device", "cpu"),
+            *("--tasks", "tracemill_next_action", "--limit", "2"),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "tracemill_next_action" in done.stdout
