@@ -106,3 +106,55 @@ rule play_teacher:
         ],
     shell:
         JOB
+
+
+rule train_kto:
+    input:
+        parent=lambda wildcards: f"data/models/{PROJECT.parent(wildcards.stage)}",
+        rows="data/training/{stage}/rows.parquet",
+        passed="data/training/{stage}/passed",
+    output:
+        model=directory("data/models/{stage}"),
+        plot="data/training/{stage}/plot_curve.csv",
+    log:
+        "logs/train_kto/{stage}.log",
+    wildcard_constraints:
+        stage=PROJECT.of_kind("kto"),
+    params:
+        section=[
+            "training.stages.{stage}.train",
+            "training.stages.{stage}.kto",
+            "training.runtime",
+        ],
+        launch="accelerate launch",
+    shell:
+        JOB
+
+
+rule train_dr_grpo:
+    input:
+        parent=lambda wildcards: f"data/models/{PROJECT.parent(wildcards.stage)}",
+        rows="data/training/{stage}/rows.parquet",
+        passed="data/training/{stage}/passed",
+        teacher="data/training/{stage}/teacher.jsonl.zst",
+        index="data/environment/index",
+    output:
+        model=directory("data/models/{stage}"),
+        plot="data/training/{stage}/plot_curve.csv",
+    log:
+        "logs/train_dr_grpo/{stage}.log",
+    wildcard_constraints:
+        stage=PROJECT.of_kind("dr_grpo"),
+    params:
+        section=[
+            "training.stages.{stage}.train",
+            "training.stages.{stage}.grpo",
+            "training.runtime",
+            "environment.episode",
+            "environment.observation",
+            "environment.prompt",
+            "environment.scorer",
+        ],
+        launch="accelerate launch",
+    shell:
+        JOB

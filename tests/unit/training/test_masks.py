@@ -1,6 +1,6 @@
 import pytest
-
 from tests.unit.training.conftest import call, chat
+
 from tracemill.environment.tools import TOOLS
 from tracemill.errors import GateError
 from tracemill.training.masks import IGNORED, mask_row, mask_rows, supervised_spans
