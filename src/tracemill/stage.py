@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from tracemill.errors import StageError, TracemillError
+from tracemill.errors import StageError, SyncError, TracemillError
 
 TICKET = "TRACEMILL_TICKET"
 Model = TypeVar("Model", bound=BaseModel)
@@ -36,6 +36,7 @@ class Stage:
     sections: dict[str, Any]
     work: Path
     supervisor: str
+    code: list[str]
     named_inputs: dict[str, list[str]]
     named_outputs: dict[str, str]
 
@@ -73,8 +74,10 @@ def run(main: Callable[[Stage], None]) -> None:
     fields = json.loads(Path(ticket).read_text(encoding="utf-8"))
     _end_with(fields["supervisor"])
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    stage = Stage(**{**fields, "work": Path(fields["work"])})
     try:
-        main(Stage(**{**fields, "work": Path(fields["work"])}))
+        main(stage)
+        _check_modules(stage)
     except TracemillError as error:
         print(f"tracemill: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
@@ -83,6 +86,16 @@ def run(main: Callable[[Stage], None]) -> None:
             raise
         print(f"tracemill: {error.filename or 'output'}: {error.strerror}; nothing was published", file=sys.stderr)
         sys.exit(StageError.exit_code)
+
+
+def _check_modules(stage: Stage) -> None:
+    """A module that reached this process by another way than an import statement would be no reason to run again."""
+    package = Path("src/tracemill").resolve()
+    loaded = [Path(file) for module in sys.modules.values() if (file := getattr(module, "__file__", None))]
+    ours = {path.resolve() for path in loaded if package in path.parents and path.name != "__init__.py"}
+    undeclared = sorted(ours - {Path(path).resolve() for path in stage.code})
+    if undeclared:
+        raise SyncError(f"stage {stage.name}: it loaded {undeclared[0]}, which it does not depend on; run `make sync`")
 
 
 def _end_with(supervisor: str) -> None:

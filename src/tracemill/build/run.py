@@ -79,6 +79,7 @@ def _run(stage: Declaration, document: dict[str, Any], files: DvcFiles, lock: in
                 "sections": sections,
                 "work": str(work),
                 "supervisor": f"{os.getpid()}@{socket.gethostname()}",
+                "code": files.dependencies[stage.address],
                 "named_inputs": stage.inputs,
                 "named_outputs": {name: str(path) for name, path in temporary.items()},
             }
@@ -127,6 +128,8 @@ def _supervise(stage: Declaration, ticket: Path, lock: int) -> int:
         signal.signal(number, _stop)
     if "DVC_ROOT" in os.environ:
         process.when_gone(process.masters(), _master_gone)
+        if os.getppid() == 1:  # it died before it could be watched
+            _master_gone()
     environment = {**os.environ, TICKET: str(ticket), "PYTHONPATH": python_path()}
     child = subprocess.Popen(_command(stage), env=environment, start_new_session=True, pass_fds=(lock,))
     try:

@@ -56,8 +56,10 @@ class Build:
             if is_stage(rule):
                 rule.input_modifier = rule.input_modifier or rule.output_modifier  # unset where a rule has no input
                 rule.set_input(**{STAMP: stamp_pattern(rule.name, set(rule.wildcard_names))})
+        if self.mode == "job":
+            return
         self.stages = declarations(self.workflow, self.project)
-        if self.mode in ("build", "plan"):
+        if self.mode != "look":
             remember(self.stages, self.project)
             dvc_files(self.stages, self.document).check()
             for missing in missing_sources(self.stages):
@@ -65,22 +67,23 @@ class Build:
             self._plan()
 
     def _plan(self) -> None:
-        try:
-            lock = locks.acquire(locks.BUILD, "this project's build", 0.0 if self.mode == "plan" else PATIENCE)
-        except TracemillError as error:
-            if self.mode != "plan":
-                raise
-            print(f"tracemill: {error}; the plan below is of the last build's start", file=sys.stderr)
+        if self.mode == "build":
+            self.lock = locks.acquire(locks.BUILD, "this project's build", PATIENCE)
+            os.environ[SCHEDULER] = f"{os.getpid()}@{socket.gethostname()}"
+            record("build", reasons=self._ask(PATIENCE))
             return
-        os.environ[SCHEDULER] = f"{os.getpid()}@{socket.gethostname()}"
-        reasons = _patiently(stale_stages, 0.0 if self.mode == "plan" else PATIENCE)
+        try:
+            with locks.held(locks.BUILD, "this project's build", 0.0):
+                self._ask(0.0)
+        except BusyError as error:
+            print(f"tracemill: {error}; the plan below is of the last build's start", file=sys.stderr)
+
+    def _ask(self, patience: float) -> Reasons:
+        """Ask DVC, print its reasons, and let Snakemake see its answer."""
+        reasons = _patiently(stale_stages, patience)
         project_status(self.stages, reasons)
         _print(reasons)
-        if self.mode == "plan":
-            locks.release(lock)
-        else:
-            self.lock = lock
-            record("build", reasons=reasons)
+        return reasons
 
     def end(self, outcome: str) -> None:
         """Note the end of a build; the kernel frees its lock."""
@@ -104,7 +107,8 @@ def _mode(workflow: Any) -> str:
     """`build`, `plan` (dry runs and everything that only looks), `look` (no status needed), `job` (a scheduled one)."""
     if not workflow.is_main_process:
         return "job"
-    if Path(sys.argv[0]).name not in ("snakemake", "__main__.py"):
+    program = Path(sys.argv[0])
+    if program.name != "snakemake" and program.parent.name != "snakemake":  # read through the interface
         return "look"
     from snakemake.cli import get_argument_parser
 
