@@ -112,7 +112,7 @@ class _Collector:
         try:
             body = orjson.dumps(product, option=orjson.OPT_SORT_KEYS)
         except TypeError as error:
-            raise InputError(f"{where} ({product['product_id']}): cannot be written as JSON ({error})") from error
+            raise InputError(f"{where} ({product['product_id']!r:.60}): cannot be written as JSON ({error})") from error
         if len(self._ids) == MAX_PRODUCTS:
             raise InputError(f"{where}: more than {MAX_PRODUCTS} products in one index")
         self._ids.append(product["product_id"].encode())
@@ -147,7 +147,7 @@ class _Collector:
         for first, second in itertools.pairwise(order):
             if self._ids[first] == self._ids[second]:
                 raise InputError(
-                    f"products {first + 1} and {second + 1} both have the id {self._ids[first].decode()}; "
+                    f"products {first + 1} and {second + 1} both have the id {self._ids[first].decode()!r:.60}; "
                     "remove one of them"
                 )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import io
 import math
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
@@ -67,17 +68,28 @@ def check_product(row: Any, where: str) -> dict[str, Any]:
         )
     product_id, title, price = product.get("product_id"), product.get("title"), product.get("price")
     if not isinstance(product_id, str) or not product_id:
-        raise InputError(f"{where}: product_id is {product_id!r}, expected text")
+        raise InputError(f"{where}: product_id is {_brief(product_id)}, expected text")
     if product is not row and str(row.get("id", product_id)) != product_id:
-        raise InputError(f"{where}: id is {row.get('id')!r} but product_id is {product_id!r}; they must agree")
+        raise InputError(
+            f"{where}: id is {_brief(row.get('id'))} but product_id is {_brief(product_id)}; they must agree"
+        )
     if not isinstance(title, str):
-        raise InputError(f"{where}: title of product {product_id} is {type(title).__name__}, expected text")
+        raise InputError(f"{where}: title of product {_brief(product_id)} is {type(title).__name__}, expected text")
     if not _is_number(price):
-        raise InputError(f"{where}: price of product {product_id} is {price!r}, expected a number")
+        raise InputError(f"{where}: price of product {_brief(product_id)} is {_brief(price)}, expected a number")
     sold_count = product.get("sold_count", 0)
     if not _is_number(sold_count):
-        raise InputError(f"{where}: sold_count of product {product_id} is {sold_count!r}, expected a number")
+        raise InputError(
+            f"{where}: sold_count of product {_brief(product_id)} is {_brief(sold_count)}, expected a number"
+        )
     return product
+
+
+def _brief(value: object) -> str:
+    """A value as an error shows it: escaped, and no longer than a line can bear."""
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return f"a number of {value.bit_length()} bits"
+    return reprlib.repr(value)
 
 
 def _is_number(value: object) -> bool:

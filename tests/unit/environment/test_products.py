@@ -60,7 +60,7 @@ def test_damaged_compression_is_an_error(tmp_path):
         (b"{", "c:2: no JSON object"),
         (b"[]", "c:2: list, expected a product"),
         (b'{"title":"x"}', "c:2: product_id is None"),
-        (b'{"product_id":"1","title":"x","price":"9"}', "c:2: price of product 1 is '9'"),
+        (b'{"product_id":"1","title":"x","price":"9"}', "c:2: price of product '1' is '9'"),
         (b'{"product_id":"1","title":"\xff","price":9}', "c:2: no JSON object"),
         (b'{"id":"1","contents":"x"}', "c:2: NoneType, expected a product"),
     ],
