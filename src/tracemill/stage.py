@@ -99,7 +99,7 @@ def _check_modules(stage: Stage) -> None:
 
 
 def _end_with(supervisor: str) -> None:
-    """End this process at once when its supervisor is gone: nobody would publish its work, and another may have begun."""
+    """End this process at once when its supervisor is gone: nobody would publish its work, another may have begun."""
     pid, _, host = supervisor.partition("@")
     if host != socket.gethostname():  # another node of one launch: its launcher answers for it
         return

@@ -1,6 +1,5 @@
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -39,10 +38,8 @@ def test_a_killed_holder_leaves_the_lock_free(tmp_path, holder):
 
 
 def test_patience_outlasts_a_holder_that_is_just_leaving(tmp_path, holder):
-    began = time.monotonic()
     subprocess.Popen([sys.executable, "-c", f"import os, time; time.sleep(0.3); os.kill({holder.pid}, 9)"])
     locks.release(locks.acquire(tmp_path / "lock", "the build", 30.0))
-    assert time.monotonic() - began < 30
 
 
 def test_each_stage_has_a_lock_of_its_own():
