@@ -14,6 +14,21 @@ rule simulate_snapshot:
         JOB
 
 
+rule fetch_snapshot:
+    input:
+        source=lambda wildcards: PROJECT.source_file(wildcards.snapshot),
+    output:
+        traces="data/raw/{snapshot}.traces",
+    log:
+        "logs/fetch_snapshot/{snapshot}.log",
+    wildcard_constraints:
+        snapshot=PROJECT.fetched,
+    params:
+        section=["snapshots.{snapshot}", "traces.fetch"],
+    shell:
+        JOB
+
+
 rule normalise_traces:
     input:
         raw="data/raw/{snapshot}.traces",
