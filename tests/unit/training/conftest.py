@@ -20,6 +20,30 @@ def tokenizer(products):
     return train_tokenizer(tokenizer_texts(products, 0), added_tokens(), 900)
 
 
+@pytest.fixture(scope="session")
+def base(tmp_path_factory, tokenizer):
+    """A base checkpoint of the smallest shape."""
+    from tracemill.training.base import build_tiny
+    from tracemill.training.checkpoint import publish
+    from tracemill.training.lineage import stage_record, write_lineage
+    from tracemill.training.params import CopyParams, TinyParams
+
+    shape = TinyParams(
+        vocabulary=900,
+        hidden=32,
+        layers=2,
+        heads=2,
+        kv_heads=1,
+        head_dim=16,
+        intermediate=32,
+        pretraining=CopyParams(steps=2, batch=2, length=32),
+    )
+    folder = tmp_path_factory.mktemp("models") / "base"
+    publish(build_tiny(shape, tokenizer, 0), tokenizer, folder)
+    write_lineage(folder, [stage_record("base", "tiny", {}, None, None)])
+    return folder
+
+
 def call(name, **arguments):
     return {"id": "call_0", "type": "function", "function": {"name": name, "arguments": arguments}}
 

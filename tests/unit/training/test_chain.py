@@ -1,0 +1,105 @@
+import pyarrow.parquet as pq
+import pytest
+from tests.unit.training.conftest import chat
+
+from tracemill.environment.params import PlayParams, ScorerParams
+from tracemill.environment.tools import TOOLS
+from tracemill.training.params import GrpoParams, KtoParams, OptimiserParams
+
+pytestmark = pytest.mark.torch
+
+TRAIN = OptimiserParams(max_steps=2, batch=4, device_batch=4, save_steps=2, learning_rate=1e-3, warmup_steps=1)
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory, products):
+    """An index, and the scripted expert's episodes on six problems."""
+    from tracemill.arena.params import ProblemParams
+    from tracemill.arena.problems import generate_problems
+    from tracemill.environment.index import build_index, open_index
+    from tracemill.evaluation.backends import expert_policy
+    from tracemill.evaluation.collect import Arena, collect, make_jobs
+    from tracemill.evaluation.policies import Sampling
+    from tracemill.evaluation.records import write_records
+
+    folder = tmp_path_factory.mktemp("scene")
+    build_index(products, folder / "index")
+    problems = [p for p in generate_problems(products, ProblemParams(problems=10)) if p.category == "product"][:6]
+    arena = Arena(open_index(folder / "index"), PlayParams())
+    write_records(collect(expert_policy(), make_jobs(problems, 1, Sampling()), arena), folder / "teacher.jsonl.zst")
+    return folder
+
+
+def rows_file(tokenizer, path):
+    from tracemill.training.masks import mask_rows
+    from tracemill.training.rows import write_rows
+
+    rows, _ = mask_rows(tokenizer, [chat(f"r{i}", query=f"I need mug {i}.") for i in range(8)], TOOLS, 1024)
+    import msgspec
+
+    changed = [msgspec.structs.replace(r, problem_id=str(i), desirable=i % 2 == 0) for i, r in enumerate(rows)]
+    write_rows(changed, path)
+    return path
+
+
+def make_run(kind, base, rows, folder):
+    from tracemill.training.sft import Run
+
+    return Run(kind, kind, base, rows, folder / "model", folder / "plot_curve.csv", folder / "work")
+
+
+def test_kto_trains_on_the_gates_masks_and_publishes_a_whole_checkpoint(base, tokenizer, tmp_path):
+    from tracemill.training.kto import train_kto
+
+    run = make_run("kto", base, rows_file(tokenizer, tmp_path / "rows.parquet"), tmp_path)
+    train_kto(run, TRAIN, KtoParams(), threads=1)
+    assert (run.model / "model.safetensors").read_bytes() != (base / "model.safetensors").read_bytes()
+    assert run.curve.read_text(encoding="utf-8").startswith("step,loss,learning_rate,kl,")
+
+
+def test_kto_counts_no_observation_in_a_completion(tokenizer, tmp_path):
+    from tracemill.training.kto import kto_dataset
+
+    rows = rows_file(tokenizer, tmp_path / "rows.parquet")
+    dataset = kto_dataset(rows, 4, 0)
+    first = dataset[0]
+    written = [t for t, mark in zip(first["completion_ids"], first["completion_marks"], strict=True) if mark]
+    assert "123456 | red mug" not in tokenizer.decode(written)
+    assert "123456 | red mug" in tokenizer.decode(first["completion_ids"])
+    assert first["KL_completion_ids"] == dataset[3]["completion_ids"]
+    assert pq.read_table(rows).num_rows == 8
+
+
+def test_dr_grpo_plays_the_real_environment_and_logs_its_reward_parts(base, tokenizer, scene, tmp_path):
+    from tracemill.training.grpo import GrpoInputs, train_grpo
+
+    run = make_run("dr_grpo", base, rows_file(tokenizer, tmp_path / "rows.parquet"), tmp_path)
+    train_grpo(
+        run,
+        GrpoInputs(teacher=scene / "teacher.jsonl.zst", index=scene / "index"),
+        TRAIN,
+        GrpoParams(group=2, groups=2, max_turn_tokens=8, max_completion_length=64, beta=0.01),
+        (PlayParams(), ScorerParams()),
+        threads=1,
+    )
+    header, *lines = run.curve.read_text(encoding="utf-8").splitlines()
+    assert [line.split(",")[0] for line in lines] == ["1", "2"]
+    values = dict(zip(header.split(","), lines[0].split(","), strict=True))
+    assert values["rewards/outcome/mean"] == "0"
+    assert values["hallucinated_ids"] != ""
+    assert values["kl"] != ""
+
+
+def test_an_episode_of_the_environment_is_a_training_row_with_the_same_tokens(scene, tokenizer):
+    """The prefix of every training turn is what a rollout shows."""
+    from tracemill.environment.chat import encode_chat
+    from tracemill.evaluation.records import read_records
+    from tracemill.training.masks import mask_row
+    from tracemill.training.rows import chat_of
+
+    for record in read_records(scene / "teacher.jsonl.zst"):
+        row = mask_row(tokenizer, chat_of("r", "s", "p", "product", record.messages, PlayParams(), True), TOOLS)
+        for end, message in enumerate(record.messages):
+            if message["role"] == "assistant":
+                shown = encode_chat(tokenizer, record.messages[:end], TOOLS, True)
+                assert row.input_ids[: len(shown)] == shown
