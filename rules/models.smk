@@ -49,6 +49,9 @@ rule train_sft:
         "logs/train_sft/{stage}.log",
     wildcard_constraints:
         stage=PROJECT.of_kind("sft", "rejection", "teacher_sft"),
+    resources:
+        gpu=1,
+        mem_mb=8000,
     params:
         section=["training.stages.{stage}.train", "training.runtime"],
         launch="accelerate launch",
@@ -70,6 +73,9 @@ rule play_rollouts:
         "logs/play_rollouts/{stage}.log",
     wildcard_constraints:
         stage=PROJECT.of_kind("rejection", "kto"),
+    resources:
+        gpu=1,
+        mem_mb=8000,
     params:
         section=[
             "training.stages.{stage}.rollouts",
@@ -96,6 +102,9 @@ rule play_teacher:
         "logs/play_teacher/{stage}.log",
     wildcard_constraints:
         stage=PROJECT.of_kind("teacher_sft", "dr_grpo"),
+    resources:
+        gpu=1,
+        mem_mb=8000,
     params:
         section=[
             "training.stages.{stage}.teacher",
@@ -120,6 +129,9 @@ rule train_kto:
         "logs/train_kto/{stage}.log",
     wildcard_constraints:
         stage=PROJECT.of_kind("kto"),
+    resources:
+        gpu=1,
+        mem_mb=8000,
     params:
         section=[
             "training.stages.{stage}.train",
@@ -145,6 +157,9 @@ rule train_dr_grpo:
         "logs/train_dr_grpo/{stage}.log",
     wildcard_constraints:
         stage=PROJECT.of_kind("dr_grpo"),
+    resources:
+        gpu=1,
+        mem_mb=8000,
     params:
         section=[
             "training.stages.{stage}.train",
