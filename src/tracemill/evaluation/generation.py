@@ -83,6 +83,12 @@ class Generator:
             self.rows = batch.remembered() if self.reuse else {}
         return batch.results()
 
+    def choose(
+        self, logits: torch.Tensor, prompts: Sequence[Prompt], drawn: Sequence[int], uniforms: Sequence[float]
+    ) -> torch.Tensor:
+        """Return the next token of each row; `drawn` counts the tokens that a row has already."""
+        return choose_tokens(logits, [p.sampling for p in prompts], uniforms)
+
     def _sources(self, prompts: Sequence[Prompt], ids: list[Any]) -> list[tuple[Row | None, int]]:
         if not self.reuse:
             return [(None, 0)] * len(prompts)
@@ -188,9 +194,10 @@ class _Batch:
 
     def _choose(self, logits: torch.Tensor) -> torch.Tensor:
         """Draw one token for each row that goes on; rows that ended get a repeated token that nobody reads."""
-        chosen = choose_tokens(
+        chosen = self.owner.choose(
             logits,
-            [self.prompts[i].sampling for i in self.alive],
+            [self.prompts[i] for i in self.alive],
+            [len(self.tokens[i]) for i in self.alive],
             [self._uniform(i) for i in self.alive],
         )
         scores = torch.log_softmax(logits, dim=-1).gather(1, chosen[:, None])[:, 0].tolist()
