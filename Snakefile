@@ -23,9 +23,16 @@ rule all:
         BUILD.everything(),
 
 
+# `snakemake corpus` builds what rules/corpus.smk declares, and so on.
 for path in BUILD.rule_files():
 
     include: path
+
+    rule:
+        name:
+            os.path.splitext(os.path.basename(path))[0]
+        input:
+            BUILD.everything(path),
 
 
 BUILD.begin()

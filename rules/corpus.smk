@@ -43,5 +43,6 @@ rule measure_drift:
         plot="data/corpus/plot_drift.csv",
     log:
         "logs/measure_drift.log",
+    localrule: True
     shell:
         JOB

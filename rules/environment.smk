@@ -5,6 +5,7 @@ rule build_catalog:
         catalog="data/environment/catalog.jsonl.zst",
     log:
         "logs/build_catalog.log",
+    localrule: True
     params:
         section=["environment.catalog", "arena.catalog"],
     shell:
@@ -19,6 +20,7 @@ rule build_problems:
         problems="data/environment/problems.jsonl",
     log:
         "logs/build_problems.log",
+    localrule: True
     params:
         section=["environment.problems", "arena.problems"],
     shell:

@@ -12,6 +12,9 @@ rule evaluate_model:
         plot="data/evaluation/{checkpoint}/plot_pass_at_k.csv",
     log:
         "logs/evaluate_model/{checkpoint}.log",
+    resources:
+        gpu=1,
+        mem_mb=8000,
     params:
         section=[
             "evaluation.rollouts",
@@ -40,6 +43,9 @@ rule evaluate_lm:
         "logs/evaluate_lm/{checkpoint}.log",
     wildcard_constraints:
         checkpoint="(?!expert)[^/]+",
+    resources:
+        gpu=1,
+        mem_mb=8000,
     params:
         section=[
             "evaluation.rollouts",

@@ -25,6 +25,7 @@ rule split_pools:
         shares="data/leakage/shares.json",
     log:
         "logs/split_pools.log",
+    localrule: True
     params:
         section="leakage.pools",
     shell:
@@ -43,6 +44,7 @@ rule audit_leaks:
         passed="data/leakage/passed",
     log:
         "logs/audit_leaks.log",
+    localrule: True
     params:
         section="leakage.audit",
     shell:

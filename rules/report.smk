@@ -35,6 +35,7 @@ rule render_report:
         metrics="data/report/metrics.json",
     log:
         "logs/render_report.log",
+    localrule: True
     params:
         section="report",
     shell:

@@ -45,8 +45,11 @@ class Project:
         )
 
     def run(self, *command: str, expect: int | None = 0) -> str:
-        process = self.start(*command)
-        output, _ = process.communicate(timeout=300)
+        with self.start(*command) as process:
+            try:
+                output, _ = process.communicate(timeout=900)
+            finally:
+                process.kill()
         if expect is not None:
             assert process.returncode == expect, f"{command} ended with {process.returncode}:\n{output}"
         return output

@@ -37,10 +37,13 @@ class Build:
         self.document = _or_exit(load_params)
         self.project: Project = project_of(self.document)
 
-    def everything(self, *rules: str) -> Callable[[Any], list[str]]:
-        """Input function of a target: all outputs of the named rules, or of all of them."""
+    def everything(self, file: str = "") -> Callable[[Any], list[str]]:
+        """Input function of a target: all outputs of the rules in one file, or of all rules."""
         return lambda wildcards: [
-            path for stage in self.stages if not rules or stage.rule in rules for path in stage.outputs.values()
+            path
+            for stage in self.stages
+            if not file or self.workflow.get_rule(stage.rule).snakefile == file
+            for path in stage.outputs.values()
         ]
 
     def rule_files(self) -> list[str]:
