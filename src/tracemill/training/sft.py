@@ -7,6 +7,9 @@ Rows come tokenised, with labels; nothing is rendered, masked or cut again here.
 from __future__ import annotations
 
 import logging
+import math
+import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,9 @@ from tracemill.training.lineage import read_lineage, stage_record, write_lineage
 from tracemill.training.params import OptimiserParams
 
 logger = logging.getLogger(__name__)
+
+WINDOW = 16
+"""Batches whose rows are sorted by length together."""
 
 CURVE = ("loss", "learning_rate", "mean_token_accuracy", "entropy")
 
@@ -116,9 +122,37 @@ def train_sft(run: Run, params: OptimiserParams, threads: int) -> None:
     dataset = Dataset.from_parquet(str(run.rows), cache_dir=str(run.work / "arrow"), columns=["input_ids", "labels"])
     if len(dataset) == 0:
         raise InputError(f"{run.rows}: no rows, expected at least one; look at the mask gate's report")
+    lengths = [len(ids) for ids in dataset["input_ids"]]
+    dataset = dataset.select(batch_order(lengths, params.batch, step_count(len(dataset), params), params.seed))
     model, tokenizer = load_model(run.parent, params.dtype), load_tokenizer(run.parent)
     trainer = make_trainer(model, tokenizer, dataset, trainer_arguments(params, run.work, world), params)
     finish(trainer, tokenizer, run, params.model_dump(mode="json"), threads, CURVE)
+
+
+def step_count(rows: int, params: OptimiserParams) -> int:
+    """Optimiser steps of a run over so many rows."""
+    return params.max_steps or max(1, math.ceil(rows * params.epochs / params.batch))
+
+
+def batch_order(lengths: Sequence[int], batch: int, steps: int, seed: int) -> list[int]:
+    """Positions of rows for `steps` batches, epoch by epoch: rows of like length share a batch, batches come shuffled.
+
+    transformers' own grouping goes from the longest row of 50 batches to the shortest, so that a run ends on short rows
+    alone and forgets what only long ones teach.
+    """
+    rng = random.Random(seed)
+    window = WINDOW * batch
+    order: list[int] = []
+    while len(order) < steps * batch:
+        epoch = list(range(len(lengths)))
+        rng.shuffle(epoch)
+        parts = [epoch[at : at + window] for at in range(0, len(epoch), window)]
+        ranked = [position for part in parts for position in sorted(part, key=lambda i: (lengths[i], i))]
+        batches = [ranked[at : at + batch] for at in range(0, len(ranked), batch)]
+        short = batches.pop() if len(batches[-1]) < batch else []
+        rng.shuffle(batches)
+        order += [position for rows in batches for position in rows] + short
+    return order[: steps * batch]
 
 
 def make_trainer(model: Any, tokenizer: Any, dataset: Any, arguments: dict[str, Any], params: OptimiserParams) -> Any:
@@ -126,10 +160,10 @@ def make_trainer(model: Any, tokenizer: Any, dataset: Any, arguments: dict[str, 
     from trl import SFTConfig, SFTTrainer
 
     config = SFTConfig(
-        **arguments,
+        **{**arguments, "num_train_epochs": 1.0, "max_steps": len(dataset) // params.batch},
         max_length=None,
         packing=False,
-        train_sampling_strategy="group_by_length",
+        train_sampling_strategy="sequential",
         dataset_kwargs={"skip_prepare_dataset": True},
         dataloader_num_workers=0,
     )

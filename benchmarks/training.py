@@ -1,0 +1,102 @@
+"""SFT against a plain TRL trainer on the same rows, and many live episodes against one at a time.
+
+    python benchmarks/training.py --model data/models/base --rows data/training/sft/rows.parquet --steps 30
+    python benchmarks/training.py --rollouts --model data/models/sft --index data/environment/index \
+        --problems data/environment/problems.jsonl --episodes 32
+
+Both sides run in this process on the same threads, in turn, and are timed in CPU seconds of the process, so that a busy
+machine does not decide. SFT: tokens that are not padding per second; `plain` shuffles rows and pads each batch to its
+longest row, `grouped` is what the stage does; both see the same number of steps and their losses are printed. Rollouts:
+greedy episodes per second at `--parallel` live ones against one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+
+def train_once(model: Path, rows: Path, steps: int, batch: int, strategy: str) -> dict[str, float]:
+    from datasets import Dataset
+    from transformers import set_seed
+    from trl import SFTConfig, SFTTrainer
+
+    from tracemill.training.checkpoint import load_model, load_tokenizer
+    from tracemill.training.params import OptimiserParams
+    from tracemill.training.sft import trainer_arguments
+
+    params = OptimiserParams(max_steps=steps, batch=batch, device_batch=batch, save_steps=10**6)
+    set_seed(0)
+    with tempfile.TemporaryDirectory() as work:
+        arguments = trainer_arguments(params, Path(work), 1)
+        config = SFTConfig(
+            **{**arguments, "save_strategy": "no"},
+            max_length=None,
+            train_sampling_strategy=strategy,
+            dataset_kwargs={"skip_prepare_dataset": True},
+        )
+        dataset = Dataset.from_parquet(str(rows), columns=["input_ids", "labels"], cache_dir=work)
+        trainer = SFTTrainer(
+            model=load_model(model), args=config, train_dataset=dataset, processing_class=load_tokenizer(model)
+        )
+        started = time.process_time()
+        trainer.train()
+        seconds = time.process_time() - started
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    tokens = max(entry.get("num_tokens", 0) for entry in trainer.state.log_history)
+    tail = losses[-max(len(losses) // 5, 1) :]
+    return {"tokens_per_second": tokens / seconds, "seconds": seconds, "loss": sum(tail) / len(tail)}
+
+
+def roll(model: Path, index: Path, problems: Path, episodes: int, parallel: int) -> float:
+    from tracemill.environment.episode import Episode
+    from tracemill.environment.index import open_index
+    from tracemill.environment.problem import read_problems
+    from tracemill.evaluation.policies import Sampling
+    from tracemill.evaluation.rollouts import play
+    from tracemill.evaluation.transformers_policy import load_policy
+
+    policy, catalog = load_policy(model), open_index(index)
+    chosen = list(read_problems(problems))[:episodes]
+    started = time.process_time()
+    for start in range(0, len(chosen), parallel):
+        live = [Episode(catalog, problem) for problem in chosen[start : start + parallel]]
+        play(policy, live, Sampling(max_new_tokens=96), [f"{start}/{i}" for i in range(len(live))])
+    return len(chosen) / (time.process_time() - started)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--rows", type=Path)
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--rollouts", action="store_true")
+    parser.add_argument("--index", type=Path)
+    parser.add_argument("--problems", type=Path)
+    parser.add_argument("--episodes", type=int, default=32)
+    parser.add_argument("--parallel", type=int, default=16)
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args()
+    import torch
+
+    torch.set_num_threads(given.threads)
+    result: dict[str, Any] = {}
+    if given.rollouts:
+        one = roll(given.model, given.index, given.problems, given.episodes, 1)
+        many = roll(given.model, given.index, given.problems, given.episodes, given.parallel)
+        result = {"one_at_a_time": one, f"at_{given.parallel}": many, "ratio": many / one}
+    else:
+        plain = train_once(given.model, given.rows, given.steps, given.batch, "random")
+        grouped = train_once(given.model, given.rows, given.steps, given.batch, "group_by_length")
+        ratio = grouped["tokens_per_second"] / plain["tokens_per_second"]
+        result = {"plain": plain, "grouped": grouped, "ratio": ratio}
+    print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
