@@ -13,7 +13,7 @@ from typing import Any
 
 from tracemill.environment.format_check import format_fault, step_score
 from tracemill.environment.problem import Problem
-from tracemill.environment.rules import best_option, is_in_range, rule_score
+from tracemill.environment.rules import is_in_range, match_options, rule_score
 from tracemill.environment.scorer import ProductLookup, discounted, recommended_ids, within_budget
 from tracemill.environment.titles import Titles
 
@@ -92,9 +92,10 @@ def _field_failures(
     missing = [service for service in reward.get("service", ()) if service not in product["service"]]
     if missing:
         yield _failure("service", missing, product["service"], slot, product_id)
-    wanted, met, best = best_option(product, reward)
-    if met < len(wanted):
-        lacking = [pair for pair in wanted if pair not in best]
+    match = match_options(product, reward)
+    if match.met < len(match.wanted):
+        best = match.attributes | set(match.option.items())
+        lacking = [pair for pair in match.wanted if pair not in best]
         names = {name for name, _ in lacking}
         found = sorted(([name, value] for name, value in best if name in names), key=repr)
         yield _failure("sku & attrs", [list(pair) for pair in lacking], found, slot, product_id)

@@ -14,6 +14,7 @@ from tracemill.environment.titles import Titles, Vector
 Pair = tuple[Any, Any]
 """Name and value of an option or an attribute."""
 
+_NO_OPTION: Mapping[str, Any] = {}
 FIELDS = ("title", "price", "service", "sku & attrs")
 
 
@@ -41,9 +42,9 @@ def rule_score(
     title, title_met = _title_counts(product, reward, gold, titles, vector) if "title" in reward else (0, 0)
     price, price_met = _price_counts(product, reward) if "price" in reward else (0, 0)
     service, service_met = _service_counts(product, reward) if "service" in reward else (0, 0)
-    wanted, option_met, _ = best_option(product, reward)
-    asked = (title, price, service, len(wanted))
-    met = (title_met, price_met, service_met, option_met)
+    match = match_options(product, reward)
+    asked = (title, price, service, len(match.wanted))
+    met = (title_met, price_met, service_met, match.met)
     total = sum(asked)
     rule: float = 1 if gold else sum(met) / total if total else 0
     return RuleScore(rule, asked, met)
@@ -58,39 +59,54 @@ def is_in_range(mode: str, low: Any, high: Any, price: Any) -> bool:
     return mode == "between" and bool(low <= price <= high)
 
 
-def option_sets(product: Mapping[str, Any]) -> tuple[list[set[Pair]], set[Pair]]:
-    """(name, value) pairs of each option of the product, and of its attributes."""
-    given = product.get("sku_options")
-    options = [set(option.items()) for option in given.values()] if given else []
+class OptionMatch(NamedTuple):
+    """How a product meets the options and attributes that a reward asks for."""
+
+    wanted: list[Pair]
+    """All pairs asked for; a pair that is asked for twice counts twice."""
+    met: int
+    attributes: set[Pair]
+    """What the product has as attributes."""
+    option: Mapping[str, Any]
+    """The single option that adds most to the attributes: the first one where several add as much; empty where none
+    does."""
+
+
+def match_options(product: Mapping[str, Any], reward: Mapping[str, Any]) -> OptionMatch:
+    """Match wanted options and attributes, each against the attributes together with one option of the product.
+
+    Options may meet what was asked of attributes, and the reverse. Values that cannot be hashed raise TypeError, since
+    the arena compares sets of pairs.
+    """
+    options = _options(product)
     given = product.get("attributes")
     attributes = {(name, value) for name, values in given.items() for value in values} if given else set()
-    return options, attributes
-
-
-def best_option(product: Mapping[str, Any], reward: Mapping[str, Any]) -> tuple[list[Pair], int, set[Pair]]:
-    """Pairs that the reward asks for, how many are met at best, and what meets them.
-
-    That is a single option of the product together with its attributes: the first option where several meet as many,
-    the attributes alone where no option adds anything. Options may meet what was asked of attributes, and the reverse;
-    a pair that is asked for twice counts twice.
-    """
-    options, attributes = option_sets(product)
     wanted: list[Pair] = []
-    open_pairs: list[Pair] = []
+    missing: list[Pair] = []
     for pair in _wanted_pairs(reward):
         wanted.append(pair)
         if pair not in attributes:
-            open_pairs.append(pair)
-    chosen, most = None, 0
-    if open_pairs:
+            missing.append(pair)
+    chosen, most = _NO_OPTION, 0
+    if missing:
         for option in options:
             met = 0
-            for pair in open_pairs:
-                if pair in option:
+            for name, value in missing:
+                if name in option and option[name] == value:
                     met += 1
             if met > most:
                 chosen, most = option, met
-    return wanted, len(wanted) - len(open_pairs) + most, attributes if chosen is None else attributes | chosen
+    return OptionMatch(wanted, len(wanted) - len(missing) + most, attributes, chosen)
+
+
+def _options(product: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    given = product.get("sku_options")
+    options = list(given.values()) if given else []
+    for option in options:
+        for _, value in option.items():
+            if type(value) is not str:
+                hash(value)
+    return options
 
 
 def _wanted_pairs(reward: Mapping[str, Any]) -> Iterator[Pair]:
