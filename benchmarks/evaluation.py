@@ -111,7 +111,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     with tempfile.TemporaryDirectory() as folder:
         built = build(Path(folder), options.episodes)
-        measure(built, 8, True, 8)
+        measure(built, 8, True, min(8, options.episodes))
         rows = [measure(built, 1, False, min(16, options.episodes))]
         for parallel in (1, 4, 16, 64):
             count = min(options.episodes, max(16, parallel))

@@ -23,6 +23,7 @@ def make_model(vocabulary: int, seed: int = 0, spread: float = 0.3):
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
+    torch.set_num_threads(1)  # more than one costs more than it brings at this width
     torch.manual_seed(seed)
     config = Qwen3Config(
         vocab_size=vocabulary,
