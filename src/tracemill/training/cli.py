@@ -11,6 +11,7 @@ import typer
 def register(app: typer.Typer) -> None:
     """Add this package's commands to the console command."""
     app.command("export")(export)
+    app.command("export-model")(export_model)
 
 
 def export(
@@ -26,3 +27,16 @@ def export(
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = export_dataset(Path("data"), output, play)
     typer.echo(f"wrote {output}: {', '.join(f'{n} rows for {split}' for split, n in rows.items())}")
+
+
+def export_model(
+    checkpoint: Annotated[str, typer.Argument(help="Name of the training stage, such as sft.")],
+    output: Annotated[Path | None, typer.Option(help="Folder to write; it must not exist yet.")] = None,
+) -> None:
+    """Copy a checkpoint with a card that shows lineage, parameters and scores: the folder is ready for upload."""
+    from tracemill.training import lineage
+
+    out = output or Path("export") / checkpoint
+    out.parent.mkdir(parents=True, exist_ok=True)
+    lineage.export_model(Path("data"), checkpoint, out)
+    typer.echo(f"wrote {out}")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from tracemill.errors import InputError
 
 LINEAGE = "lineage.json"
 CARD = "README.md"
@@ -64,3 +67,31 @@ def model_card(records: Sequence[Record], scores: Sequence[Mapping[str, Any]] = 
 def _score_line(score: Mapping[str, Any]) -> str:
     interval = f"{100 * score['low']:.1f} to {100 * score['high']:.1f}%"
     return f"| {score['suite']} | {score['category']} | {score['n']} | {100 * score['rate']:.1f}% | {interval} |"
+
+
+def export_model(data: Path, checkpoint: str, out: Path) -> None:
+    """Copy a checkpoint to `out`, a folder that can be uploaded as it is: its card shows the scores with n and interval.
+
+    Raises InputError where the checkpoint or its evaluation has not been built, or `out` exists.
+    """
+    source, summary = data / "models" / checkpoint, data / "evaluation" / checkpoint / "summary.json"
+    for path in (source / "config.json", summary):
+        if not path.is_file():
+            raise InputError(f"{path}: missing; build it first with `snakemake --cores all`")
+    if out.exists():
+        raise InputError(f"{out}: exists already; name another folder or remove it")
+    suites = json.loads(summary.read_text(encoding="utf-8"))["suites"]
+    shutil.copytree(source, out)
+    (out / CARD).write_text(model_card(read_lineage(source), score_rows(suites)), encoding="utf-8")
+
+
+def score_rows(suites: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of a card's score table from an evaluation's suites; categories without episodes are left out."""
+    rows = []
+    for suite, block in suites.items():
+        for category, part in {"all": block, **block.get("by_category", {})}.items():
+            success = part["success"]
+            if success["n"]:
+                interval = {"rate": success["value"], "low": success["low"], "high": success["high"]}
+                rows.append({"suite": suite, "category": category, "n": success["n"], **interval})
+    return rows
