@@ -11,7 +11,7 @@ import pytest
 
 from toy_project import NOTHING, Project, make_toy
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 def until(condition, seconds: float = 240.0) -> None:

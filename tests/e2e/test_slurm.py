@@ -9,7 +9,7 @@ import pytest
 import slurm_cluster
 from toy_project import NOTHING, Project
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture

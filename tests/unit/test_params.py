@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from tracemill.build.workspace import overlay
 from tracemill.document import read_yaml, render_yaml
 from tracemill.errors import ParamsError
 from tracemill.params import check_params, load_params
@@ -24,6 +25,14 @@ def refusal(document: dict, tmp_path: Path) -> str:
 
 def test_the_shipped_file_is_valid(document):
     check_params(document)
+
+
+@pytest.mark.parametrize("profile", sorted(read_yaml(ROOT / "params.yaml")["profiles"]))
+def test_every_profile_lays_valid_values_over_the_file(tmp_path, profile):
+    path = tmp_path / "params.yaml"
+    path.write_bytes((ROOT / "params.yaml").read_bytes())
+    overlay(path, [profile], [])
+    load_params(path)
 
 
 def test_an_unknown_name_gives_file_line_value_and_the_nearest_name(document, tmp_path):
