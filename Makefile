@@ -7,7 +7,7 @@ PYTEST := $(BIN)/pytest -q
 export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: all venv lock sync check quick test test-slow real export ledger clean
+.PHONY: all venv lock sync check quick test test-slow real export ledger gpu-smoke clean
 .DEFAULT_GOAL := all
 
 all: venv
@@ -65,6 +65,10 @@ export: venv
 
 ledger: venv
 	tracemill ledger
+
+# a Qwen3-shaped model of 0.6B random weights through a few SFT and Dr. GRPO steps on one GPU
+gpu-smoke: venv
+	python benchmarks/gpu_smoke.py
 
 clean:
 	rm -rf build dist export .snakemake .tracemill/work .tracemill/locks

@@ -70,7 +70,7 @@ def _score_line(score: Mapping[str, Any]) -> str:
 
 
 def export_model(data: Path, checkpoint: str, out: Path) -> None:
-    """Copy a checkpoint to `out`, a folder that can be uploaded as it is: its card shows the scores with n and interval.
+    """Copy a checkpoint to `out`, a folder ready for upload: its card shows the scores with n and interval.
 
     Raises InputError where the checkpoint or its evaluation has not been built, or `out` exists.
     """
