@@ -11,8 +11,8 @@ from tracemill.stage import Stage, run
 
 def main(stage: Stage) -> None:
     """Write the bytes of the source; the digest of an unpinned remote one goes to snapshots/NAME/source.json."""
-    from tracemill.traces.params import FetchParams
     from tracemill.traces.sources.fetch import fetch_snapshot
+    from tracemill.traces.sources.params import FetchParams
 
     name = stage.wildcards["snapshot"]
     fetch_snapshot(

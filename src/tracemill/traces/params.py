@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tracemill.traces.sources.params import FetchParams
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class FetchParams(_Section):
-    """How remote snapshots are fetched; none of it changes their bytes, all of it bounds what a server can do to us."""
-
-    max_gigabytes: float = Field(gt=0.0)
-    """Largest snapshot accepted."""
-    timeout_seconds: float = Field(gt=0.0)
-    """Longest silence of a server before the attempt counts as interrupted."""
-    attempts: int = Field(ge=1)
-    """Attempts in a row that may bring no new byte before the fetch is given up."""
 
 
 class NormaliseParams(_Section):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections import Counter
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tracemill.errors import InputError
+from tracemill.traces.digest import file_digest
 from tracemill.traces.normalise import Normalised, read_snapshot
 from tracemill.traces.params import NormaliseParams
 from tracemill.traces.problems import ProblemTable, find_problem
@@ -18,12 +18,6 @@ from tracemill.traces.table import RejectWriter, TrajectoryWriter, write_problem
 
 _log = logging.getLogger(__name__)
 _SCORE_BINS = (0.2, 0.4, 0.6, 0.8)
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 (hex) of a file's bytes."""
-    with path.open("rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 class Summary:

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from tracemill.errors import InputError
-from tracemill.traces.params import FetchParams
+from tracemill.traces.sources.params import FetchParams
 from tracemill.traces.sources.partial import Partial
 
 _PART = 16 << 20

@@ -15,9 +15,9 @@ from typing import Any
 
 from tracemill.errors import InputError
 from tracemill.snapshots import SIMULATED, SnapshotParams, local_path
-from tracemill.traces.params import FetchParams
-from tracemill.traces.snapshot import file_digest
+from tracemill.traces.digest import file_digest
 from tracemill.traces.sources.hub import fetch_hub, parse_hub
+from tracemill.traces.sources.params import FetchParams
 from tracemill.traces.sources.partial import Partial
 from tracemill.traces.sources.web import fetch_web, shown
 

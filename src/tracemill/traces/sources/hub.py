@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from tracemill.errors import InputError
-from tracemill.traces.params import FetchParams
+from tracemill.traces.sources.params import FetchParams
 from tracemill.traces.sources.partial import Partial
 
 _SOURCE = re.compile(r"hf://datasets/(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>[^/]+))?/(?P<file>.+)")

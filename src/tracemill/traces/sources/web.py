@@ -7,6 +7,7 @@ decompression.
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from tracemill.errors import InputError
-from tracemill.traces.params import FetchParams
+from tracemill.traces.sources.params import FetchParams
 from tracemill.traces.sources.partial import Interrupted, Partial
 
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -33,6 +34,7 @@ def fetch_web(url: str, partial: Partial, params: FetchParams, verified: bool) -
 
     Raises InputError when the server refuses, or brings no new byte in `attempts` attempts.
     """
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it writes whole addresses, secrets included
     most, stalled = partial.written, 0
     with httpx.Client(timeout=params.timeout_seconds, follow_redirects=True, max_redirects=5) as client:
         client.event_hooks["response"] = [_refuse_downgrade]
@@ -92,8 +94,8 @@ def _accept(response: httpx.Response, url: str, partial: Partial) -> int | None:
         raise Interrupted("the file is now shorter than what was fetched")
     if response.status_code not in (200, 206):
         raise InputError(
-            f"{shown(url)}: the server answers {response.status_code} {response.reason_phrase}; check the address and your "
-            "access"
+            f"{shown(url)}: the server answers {response.status_code} {response.reason_phrase}; check the address and "
+            "your access"
         )
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise InputError(f"{shown(url)}: the server encodes it on the way; name one that does not")
