@@ -213,7 +213,7 @@ def test_compressed_files_stay_compressed_and_encodings_on_the_way_are_refused(s
     server.headers = {"Content-Type": "application/gzip"}
     assert fetch(f"{server.address}/a.gz") == server.content
     server.headers = {"Content-Encoding": "gzip"}
-    with pytest.raises(InputError, match="encodes the file on the way"):
+    with pytest.raises(InputError, match="encodes it on the way"):
         fetch(f"{server.address}/b.gz")
 
 
