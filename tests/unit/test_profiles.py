@@ -1,4 +1,4 @@
-"""Every profile of the shipped params.yaml, laid over its default, is a valid params.yaml with the values it promises."""
+"""Every profile of the shipped params.yaml, laid over its default, is a valid params.yaml."""
 
 import shutil
 from functools import cache
