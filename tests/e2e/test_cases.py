@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -207,3 +208,33 @@ def test_why_and_show_speak_of_one_stage_and_one_artifact(project: Project):
     assert "parameter  toy.training = {'learning_rate': 1e-05, 'steps': 3} (params.yaml)" in shown
     assert "data/corpus.txt" in shown
     assert "built" in shown
+
+
+@pytest.fixture
+def small_disk(project: Project):
+    """The project's data on a disk of 256 kB."""
+    data = project.path("data")
+    kept = project.path("kept")
+    data.rename(kept)
+    data.mkdir()
+    mounted = (
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(data)], check=False).returncode == 0
+    )
+    if not mounted:
+        pytest.skip("mounting a small disk needs root")
+    shutil.copytree(kept, data, dirs_exist_ok=True)
+    yield data
+    subprocess.run(["umount", "--lazy", str(data)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_the_build_completes_once_there_is_room(project: Project, small_disk):
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(200_000))
+    project.edit("params.yaml", "seed: 1, episodes: 5", "seed: 1, episodes: 900")
+    said = project.snakemake(expect=1)
+    assert "No space left on device" in message(said)
+    assert not (small_disk / "raw/sim-a.txt").exists()
+    filler.unlink()
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    project.snakemake()
+    assert NOTHING in project.snakemake()

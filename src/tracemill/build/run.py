@@ -26,7 +26,7 @@ from tracemill.build.journal import record
 from tracemill.build.process import remove_tree
 from tracemill.build.sync import DvcFiles, dvc_files
 from tracemill.document import lookup
-from tracemill.errors import StageError, SyncError, TracemillError
+from tracemill.errors import InputError, StageError, SyncError, TracemillError
 from tracemill.own_code import prefer_own_code, python_path
 from tracemill.params import load_params
 from tracemill.stage import TICKET
@@ -183,5 +183,8 @@ if __name__ == "__main__":
     except TracemillError as error:
         print(f"tracemill: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except OSError as error:  # a full or read-only disk
+        print(f"tracemill: {error.filename or 'this folder'}: {error.strerror}; nothing was published", file=sys.stderr)
+        sys.exit(InputError.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

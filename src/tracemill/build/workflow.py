@@ -136,6 +136,8 @@ def _or_exit(action: Callable[[], Any]) -> Any:
         return action()
     except TracemillError as error:
         _exit(error)
+    except OSError as error:  # a full or read-only disk
+        _exit(InputError(f"{error.filename or 'this folder'}: {error.strerror}; make room or make it writable"))
 
 
 def _exit(error: TracemillError) -> NoReturn:
