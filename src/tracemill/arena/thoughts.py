@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 PATTERNS: Mapping[str, tuple[str, ...]] = {
     "search": ("Search for {words}.", "I search for {words}.", "First search for {words}."),
-    "next": ("{found} fits. Next search for {words}.", "{found} fits. Now search for {words}."),
-    "same_shop": ("{found} fits. In shop {shop} search for {words}.", "{found} fits. Shop {shop}, search for {words}."),
-    "retry": ("No match, so search for {words}.", "Nothing fits, so search for {words}."),
+    "next": ("Keep {found}. Next search for {words}.", "Keep {found}. Now search for {words}."),
+    "same_shop": ("Keep {found}. In shop {shop} search for {words}.", "Keep {found}. Shop {shop}, search for {words}."),
+    "retry": ("No match. Search for {words}.", "Nothing here. Search for {words}."),
     "view": ("Check the details before I decide.", "I check it before I choose."),
     "compare": ("Same title, so compare the options.", "I compare them because options differ."),
     "recommend": ("{found} fits because the words match, so choose it.", "{found} fits, so choose it."),
@@ -17,7 +17,8 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
     "end": ("Done.", "The task is done."),
 }
 """Patterns by occasion; the first of each is the most frequent one. Each names its act by one verb (search, check or
-compare, choose), so that the act can be read off the thought."""
+compare, choose), so that the act can be read off the thought; only a thought before a recommendation says that
+something fits."""
 
 _WEIGHTS = (6, 2, 1)
 
@@ -26,6 +27,7 @@ SYNONYMS = (
     ("I search for", "My aim is to find"),
     ("First search for", "To begin, find"),
     ("fits", "is suitable"),
+    ("Keep", "Hold on to"),
     ("Check", "Verify"),
     ("choose", "pick"),
     ("Choose", "Pick"),
