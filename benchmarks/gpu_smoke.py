@@ -3,8 +3,8 @@
     python benchmarks/gpu_smoke.py                      # needs a CUDA device
     python benchmarks/gpu_smoke.py --shape tiny --cpu   # the same code in seconds, to see that it runs
 
-Prints tokens/s, MFU (6 x parameters x tokens/s over `--peak`, dense bf16 TFLOP/s) and peak memory for SFT, and seconds a
-step for Dr. GRPO. Rows, problems and teacher are the built-in arena's; weights are random, so rewards say nothing.
+Prints tokens/s, MFU (6 x parameters x tokens/s over `--peak`, dense bf16 TFLOP/s) and peak memory for SFT, and seconds
+a step for Dr. GRPO. Rows, problems and teacher are the built-in arena's; weights are random, so rewards say nothing.
 """
 
 from __future__ import annotations
