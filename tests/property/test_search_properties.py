@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tracemill.environment import catalog as embedded
-from tracemill.environment import word_break
+from tracemill.environment import ranking, word_break
 from tracemill.environment.index import build_index, open_index
 from tracemill.environment.word_break import MAX_TOKEN_UNITS, split_words
 
@@ -37,14 +37,14 @@ def test_words_are_pieces_of_the_text_in_order_and_short_enough(text):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
 @given(st.lists(WORDS, max_size=25), st.lists(WORDS, min_size=1, max_size=4))
-def test_compiled_and_array_ranking_agree(tmp_path_factory, titles, queries):
+def test_compiled_and_array_ranking_agree(tmp_path_factory, monkeypatch, titles, queries):
+    monkeypatch.setattr(embedded, "WINDOW", 4)
     folder = tmp_path_factory.mktemp("any") / "index"
     build_index(({"product_id": str(n), "title": t, "price": n} for n, t in enumerate(titles)), folder)
     catalog = open_index(folder)
     for query in queries:
-        found = []
-        for compiled_from in (0, 10**9):
-            embedded.COMPILED_FROM, before = compiled_from, embedded.COMPILED_FROM
-            found.append([catalog.search_scored(query, limit) for limit in (1, 3, 10_000)])
-            embedded.COMPILED_FROM = before
-        assert found[0] == found[1]
+        spans = catalog._spans(query)
+        for limit in (1, 3, 10_000):
+            documents, scores = catalog._rank_compiled(spans, limit)
+            expected = ranking.rank_arrays(catalog._postings, spans, limit)
+            assert (documents.tolist(), scores.tolist()) == (expected[0].tolist(), expected[1].tolist())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import queue
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -16,7 +15,7 @@ import orjson
 
 from tracemill.environment import ranking
 from tracemill.environment.analysis import analyse
-from tracemill.environment.kernel import rank_kernel
+from tracemill.environment.kernel import WINDOW, rank_kernel
 from tracemill.environment.products import product_page, search_result
 from tracemill.environment.search import CANDIDATES, MAX_PAGE, MAX_TERMS, PAGE_SIZE, Search, read_search
 from tracemill.environment.storage import TextTable, decompressor, open_array, read_meta
@@ -25,10 +24,6 @@ COMPILED_FROM = 50_000
 """From this many products on the ranking loop is compiled; below, array operations are as fast and start at once."""
 
 REMEMBERED_TERMS = 1 << 15
-MAX_PARALLEL = 8
-"""Compiled searches at once in one process; each needs 12 bytes a product. Further ones wait."""
-
-_Scratch = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
 
 class Catalog:
@@ -44,6 +39,7 @@ class Catalog:
         self._shops = TextTable(path, "shops")
         self._terms = TextTable(path, "terms")
         self._starts = open_array(path, "posting_starts")
+        self._peaks = open_array(path, "posting_peaks")
         self._postings = ranking.Postings(
             documents=open_array(path, "posting_documents"),
             frequencies=open_array(path, "posting_frequencies"),
@@ -51,9 +47,6 @@ class Catalog:
             norms=ranking.inverse_norms(meta["total_length"], self._indexed, meta["k1"], meta["b"]),
         )
         self._threads = threading.local()
-        self._scratches: queue.LifoQueue[_Scratch | None] = queue.LifoQueue()
-        for _ in range(MAX_PARALLEL):
-            self._scratches.put(None)
         self._term_position = functools.lru_cache(maxsize=REMEMBERED_TERMS)(self._find_term)
         self._price = open_array(path, "price")
         self._sold_count = open_array(path, "sold_count")
@@ -130,34 +123,29 @@ class Catalog:
             position = self._term_position(term)
             if position is not None:
                 start, end = int(self._starts[position]), int(self._starts[position + 1])
-                spans.append((start, end, ranking.term_weight(self._indexed, end - start, count)))
+                weight = ranking.term_weight(self._indexed, end - start, count)
+                spans.append((start, end, weight, weight - weight / (np.float32(1) + self._peaks[position])))
         return spans
 
     def _find_term(self, term: str) -> int | None:
         return self._terms.position(term.encode("utf-8", "surrogatepass"))
 
     def _rank_compiled(self, spans: list[ranking.Span], limit: int) -> ranking.Ranked:
-        totals, touched = self._scratches.get() or (
-            np.zeros(len(self), dtype=np.float64),
-            np.empty(len(self), dtype=np.int32),
-        )
+        if not hasattr(self._threads, "totals"):
+            self._threads.totals = np.zeros(WINDOW, dtype=np.float64)
+            self._threads.touched = np.empty(WINDOW, dtype=np.int64)
         held = self._postings
         heap = np.empty(min(limit, len(self)), dtype=np.uint64)
-        clean = False
-        try:
-            size = rank_kernel()(
-                *_columns(spans),
-                held.documents,
-                held.frequencies,
-                held.length_codes,
-                held.norms,
-                totals,
-                touched,
-                heap,
-            )
-            clean = True
-        finally:
-            self._scratches.put((totals, touched) if clean else None)
+        size = rank_kernel()(
+            *_columns(spans),
+            held.documents,
+            held.frequencies,
+            held.length_codes,
+            held.norms,
+            self._threads.totals,
+            self._threads.touched,
+            heap,
+        )
         return ranking.ranked(heap[:size])
 
     def _filtered(self, found: npt.NDArray[np.int64], search: Search) -> npt.NDArray[np.int64]:
@@ -182,5 +170,11 @@ class Catalog:
 
 
 def _columns(spans: list[ranking.Span]) -> tuple[npt.NDArray[Any], ...]:
-    starts, ends, weights = zip(*spans, strict=True) if spans else ((), (), ())
-    return np.array(starts, np.int64), np.array(ends, np.int64), np.array(weights, np.float32)
+    """First and last postings, weights and bounds as arrays, by ascending bound."""
+    starts, ends, weights, bounds = zip(*sorted(spans, key=_bound), strict=True) if spans else ((), (), (), ())
+    columns = (np.array(starts, np.int64), np.array(ends, np.int64))
+    return *columns, np.array(weights, np.float32), np.array(bounds, np.float32)
+
+
+def _bound(span: ranking.Span) -> np.float32:
+    return span[3]

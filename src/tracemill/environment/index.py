@@ -23,7 +23,7 @@ import orjson
 from tracemill.environment.analysis import term_of
 from tracemill.environment.params import IndexParams
 from tracemill.environment.products import SERVICES, check_product, document_text
-from tracemill.environment.ranking import encode_length
+from tracemill.environment.ranking import encode_length, inverse_norms
 from tracemill.environment.storage import FORMAT, META, compressor, save_array, save_texts, train_dictionary
 from tracemill.environment.word_break import split_words
 from tracemill.errors import InputError
@@ -173,16 +173,26 @@ class _Collector:
         save_array(out, "posting_documents", postings.indices.astype(np.int32))
         save_array(out, "posting_frequencies", frequencies.astype(np.min_scalar_type(largest)))
         save_array(out, "length_codes", np.array([encode_length(int(n)) for n in lengths], dtype=np.uint8))
+        held = int(np.count_nonzero(lengths))
+        norms = inverse_norms(int(lengths.sum()), held, params.k1, params.b)
+        save_array(out, "posting_peaks", _peaks(postings, np.load(out / "length_codes.npy"), norms))
         return IndexSummary(
             format=FORMAT,
             products=len(order),
-            indexed=int(np.count_nonzero(lengths)),
+            indexed=held,
             terms=len(terms),
             postings=len(frequencies),
             total_length=int(lengths.sum()),
             k1=params.k1,
             b=params.b,
         )
+
+
+def _peaks(postings: Any, codes: npt.NDArray[np.uint8], norms: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return for each term the largest frequency times inverse norm in its postings (CSC, every column with one)."""
+    if not postings.nnz:
+        return np.zeros(0, dtype=np.float32)
+    return np.maximum.reduceat(postings.data.astype(np.float32) * norms[codes[postings.indices]], postings.indptr[:-1])
 
 
 def _ascending(order: npt.NDArray[np.int64]) -> bool:

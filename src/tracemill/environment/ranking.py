@@ -101,14 +101,14 @@ class Postings:
     norms: npt.NDArray[np.float32]
 
 
-Span = tuple[int, int, np.float32]
-"""First and last posting (exclusive) of a query term, and its weight."""
+Span = tuple[int, int, np.float32, np.float32]
+"""First and last posting (exclusive) of a query term, its weight, and the most that it adds to any document."""
 
 
 def rank_arrays(postings: Postings, spans: Sequence[Span], limit: int) -> Ranked:
     """Return the best `limit` documents and their scores in rank order, computed with array operations."""
     totals = np.zeros(len(postings.length_codes), dtype=np.float64)
-    for start, end, weight in spans:
+    for start, end, weight, _ in spans:
         documents = postings.documents[start:end]
         norms = postings.norms[postings.length_codes[documents]]
         frequencies = postings.frequencies[start:end].astype(np.float32)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tracemill.errors import InputError
 
-FORMAT = "tracemill-index-1"
+FORMAT = "tracemill-index-2"
 META = "index.json"
 LEVEL = 5
 DICTIONARY_BYTES = 64 << 10

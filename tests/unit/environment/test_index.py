@@ -122,7 +122,7 @@ def test_a_folder_that_is_no_index_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"price\.npy: no part of an index"):
         open_index(tmp_path / "index")
     (tmp_path / "index" / "index.json").write_text('{"format": "other"}')
-    with pytest.raises(InputError, match="not an index of format tracemill-index-1"):
+    with pytest.raises(InputError, match="not an index of format tracemill-index-2"):
         open_index(tmp_path / "index")
 
 
