@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
 from tracemill.arena.catalog import generate_catalog
 from tracemill.arena.params import CatalogParams, ProblemParams
 from tracemill.arena.problems import generate_problems

@@ -73,6 +73,7 @@ def collect(
     done = journal.records if journal is not None else {}
     records: dict[str, EpisodeRecord] = {}
     concurrent = isinstance(policy, ConcurrentPolicy)
+    wave = max(len(jobs), 1) if concurrent else wave
     for start in range(0, len(jobs), wave):
         part = jobs[start : start + wave]
         held = {job.key: done[job.key] for job in part if job.key in done}

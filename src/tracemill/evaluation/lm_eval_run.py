@@ -121,7 +121,8 @@ def _kept(results: Any, limit: int) -> dict[str, Any]:
     """What is the same whenever and wherever it is run."""
     kept = {}
     for name, scores in results["results"].items():
-        numbers = {k: v for k, v in scores.items() if isinstance(v, float | int) and "stderr" not in k}
+        # a score's key is `metric,filter`; other keys count and name things
+        numbers = {k: v for k, v in scores.items() if "," in k and "stderr" not in k and isinstance(v, float | int)}
         samples = results.get("samples", {}).get(name, [])
         kept[name] = {
             "version": results["versions"].get(name),
@@ -139,9 +140,8 @@ def flat_scores(result: dict[str, Any]) -> dict[str, float]:
     for task, block in result["tasks"].items():
         for key, value in block["scores"].items():
             metric, _, chosen = key.partition(",")
-            if metric not in ("alias", "sample_len"):
-                parts = [task, metric, *([chosen] if chosen not in ("", "none") else [])]
-                flat["_".join(parts)] = round(float(value), 6)
+            parts = [task, metric, *([chosen] if chosen not in ("", "none") else [])]
+            flat["_".join(parts)] = round(float(value), 6)
     return flat
 
 
