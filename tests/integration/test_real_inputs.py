@@ -28,6 +28,7 @@ from tracemill.environment.problem import read_problems
 from tracemill.environment.problem_book import ProblemBook
 from tracemill.environment.products import read_products
 from tracemill.environment.scorer import is_success, recommended_ids, score_dialogue
+from tracemill.environment.tools import TOOLS
 from tracemill.leakage.audit import audit_leaks
 from tracemill.leakage.clusters import cluster_leaks
 from tracemill.leakage.nodes import problem_key
@@ -75,6 +76,39 @@ def inputs(shared, document, tmp_path_factory):
     return root, files / SUITE
 
 
+def normalise_score_filter(folder, name, inputs, traces, corpus):
+    normalise_snapshot(
+        folder / "raw",
+        trajectories=folder / "trajectories.parquet",
+        rejects=folder / "rejects.parquet",
+        problems=folder / "problems.parquet",
+        summary=folder / "traces.json",
+        params=traces.normalise,
+        name=name,
+    )
+    book = ProblemBook(read_problems(inputs / "problems.jsonl"))
+    score_table(folder / "trajectories.parquet", book, open_index(inputs / "index"), folder / "scores.parquet")
+    filter_snapshot(
+        folder / "trajectories.parquet",
+        folder / "scores.parquet",
+        kept=folder / "kept.parquet",
+        dropped=folder / "dropped.parquet",
+        summary=folder / "filter.json",
+        gates=corpus.gates,
+        axis=corpus.axis,
+    )
+    assemble_corpus(
+        [folder / "kept.parquet"],
+        [folder / "trajectories.parquet"],
+        corpus=folder / "corpus.parquet",
+        table=folder / "table.parquet",
+        summary=folder / "corpus.json",
+        axis=corpus.axis,
+        dedup=corpus.dedup,
+        ranking=corpus.ranking,
+    )
+
+
 @pytest.fixture(scope="module")
 def built(inputs, document):
     """One short snapshot from its simulation to the audit of its pools."""
@@ -83,36 +117,7 @@ def built(inputs, document):
     traces, leakage = section(document, "traces", TracesParams), section(document, "leakage", LeakageParams)
     snapshot = SnapshotParams(source="sim:", seed=1, episodes=EPISODES)
     write_snapshot("real", snapshot, root / "problems.jsonl", root / "index", arena.miners, root / "raw")
-    normalise_snapshot(
-        root / "raw",
-        trajectories=root / "trajectories.parquet",
-        rejects=root / "rejects.parquet",
-        problems=root / "problems.parquet",
-        summary=root / "traces.json",
-        params=traces.normalise,
-        name="real",
-    )
-    book = ProblemBook(read_problems(root / "problems.jsonl"))
-    score_table(root / "trajectories.parquet", book, open_index(root / "index"), root / "scores.parquet")
-    filter_snapshot(
-        root / "trajectories.parquet",
-        root / "scores.parquet",
-        kept=root / "kept.parquet",
-        dropped=root / "dropped.parquet",
-        summary=root / "filter.json",
-        gates=corpus.gates,
-        axis=corpus.axis,
-    )
-    assemble_corpus(
-        [root / "kept.parquet"],
-        [root / "trajectories.parquet"],
-        corpus=root / "corpus.parquet",
-        table=root / "table.parquet",
-        summary=root / "corpus.json",
-        axis=corpus.axis,
-        dedup=corpus.dedup,
-        ranking=corpus.ranking,
-    )
+    normalise_score_filter(root, "real", root, traces, corpus)
     guard(root, suite, leakage)
     return root
 
@@ -260,3 +265,26 @@ def test_the_audit_passes_and_each_pool_has_problems_of_every_category(built):
     held = Counter((row["pool"], row["category"]) for row in pools_of(built).values())
     assert all(held["eval", category] >= 25 for category in ("product", "shop", "voucher")), held
     assert all(held["train", category] >= 150 for category in ("product", "shop", "voucher")), held
+
+
+def test_released_rows_of_real_problems_are_scored_by_their_query_and_become_rows(built, tmp_path, document):
+    """Rows of {messages, tools}, flat tools, thoughts inside the content: neither problem id, judge nor proxy log."""
+    rows = pl.read_parquet(built / "corpus.parquet").filter(pl.col("role") == "sft").head(60)["messages"].to_list()
+    flat = [{"type": "function", **tool["function"]} for tool in TOOLS]
+    lines = [{"messages": [released(message) for message in json.loads(row)], "tools": flat} for row in rows]
+    (tmp_path / "raw").write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in lines), encoding="utf-8")
+    corpus = section(document, "corpus", CorpusParams)
+    corpus = corpus.model_copy(update={"gates": corpus.gates.model_copy(update={"unjudged": "keep"})})
+    normalise_score_filter(tmp_path, "released", built, section(document, "traces", TracesParams), corpus)
+    kept, counts = (json.loads((tmp_path / name).read_text()) for name in ("filter.json", "corpus.json"))
+    assert (kept["in"], kept["kept"], kept["success"]) == (60, 60, {"yes": 60})
+    assert counts["roles"]["sft"] > 50
+    assert set(counts["sft_by_axis_basis"]) == {"structure"}
+
+
+def released(message):
+    if message["role"] != "assistant":
+        return message
+    calls = [{**call, "function": {**call["function"]}} for call in message.get("tool_calls") or []]
+    content = f"<think>\n{message.get('reasoning_content') or ''}\n</think>\n\n{message.get('content') or ''}"
+    return {"role": "assistant", "content": content, "tool_calls": calls}
