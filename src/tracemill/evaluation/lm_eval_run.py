@@ -72,6 +72,9 @@ def run_tasks(name: str, inputs: LmInputs, settings: Settings, params: LmEvalPar
 def _manager(tasks: Sequence[str], metadata: dict[str, Any]) -> TaskManager:
     from lm_eval.tasks import TaskManager
 
+    # lm-eval loads this module by its path; named here, so that the stage depends on it
+    import tracemill.evaluation.lm_eval_tasks.functions  # noqa: F401
+
     folder = files("tracemill.evaluation") / "lm_eval_tasks"
     theirs = any(task not in OURS for task in tasks)
     manager = TaskManager(include_path=str(folder), include_defaults=theirs, metadata=metadata)
