@@ -54,7 +54,7 @@ EPISODES = st.fixed_dictionaries(
 def normalise(value) -> Normalised:
     raw = json.dumps(value).encode()
     text, flags = SCANNER.text(raw)
-    outcome = Normaliser("digest").line(Line(1, 0, flags, raw, text, True))
+    outcome = Normaliser("digest").line(Line(1, 0, flags, raw, 0, len(raw), text, True))
     assert isinstance(outcome, Normalised), outcome
     return outcome
 

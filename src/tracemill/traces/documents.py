@@ -94,7 +94,7 @@ def _read_document(path: Path, max_inflation: float, limit: int) -> Iterator[Lin
     for number, part in enumerate(parts, 1):
         byte = whole.find(part, byte)
         spelled, flags = scanner.text(part)
-        yield Line(number, byte, flags, part, spelled, True)
+        yield Line(number, byte, flags, part, 0, len(part), spelled, True)
         byte += len(part)
 
 
@@ -123,6 +123,6 @@ def _read_parquet(path: Path, limit: int) -> Iterator[Line]:
                 if len(raw) > limit:
                     raise InputError(f"{path}: row {number}: more than {limit} bytes")
                 text, flags = scanner.text(raw)
-                yield Line(number, 0, flags, raw, text, True)
+                yield Line(number, 0, flags, raw, 0, len(raw), text, True)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: a damaged parquet table ({error}); fetch the file again") from error

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from tracemill.errors import InputError
 from tracemill.traces.jsontext import MAX_DEPTH
@@ -14,7 +15,7 @@ from tracemill.traces.streams import read_blocks
 _BOM = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One line that is not blank."""
 
     number: int
@@ -23,12 +24,20 @@ class Line(NamedTuple):
     """Offset in the decompressed file."""
     flags: int
     """What the scan saw."""
-    raw: bytes
-    """As found, without its line end."""
+    block: bytes
+    """Bytes of the file around the line."""
+    begin: int
+    end: int
+    """Where the line stands in `block`, its line end left out."""
     text: bytes
     """In canonical spelling (see `scan`)."""
     ended: bool
     """Whether a line end followed; only the last line of a file can lack it."""
+
+    @property
+    def raw(self) -> bytes:
+        """The line as found; cut out only for the few that are shown."""
+        return self.block[self.begin : self.end].removesuffix(b"\r")
 
 
 def read_lines(path: Path, max_inflation: float, max_line_bytes: int) -> Iterator[Line]:
@@ -49,7 +58,7 @@ def read_lines(path: Path, max_inflation: float, max_line_bytes: int) -> Iterato
                 number += 1
                 _check_length(path, number, end - begin, max_line_bytes)
                 if not flags & BLANK:
-                    yield Line(number, offset + begin, flags, _without_return(data[begin:end]), text, True)
+                    yield Line(number, offset + begin, flags, data, begin, end, text, True)
                 begin = end + 1
         rest = data[begin:]
         offset += begin
@@ -57,11 +66,7 @@ def read_lines(path: Path, max_inflation: float, max_line_bytes: int) -> Iterato
     if rest:
         text, flags = scanner.text(rest)
         if not flags & BLANK:
-            yield Line(number + 1, offset, flags, _without_return(rest), text, False)
-
-
-def _without_return(raw: bytes) -> bytes:
-    return raw[:-1] if raw.endswith(b"\r") else raw
+            yield Line(number + 1, offset, flags, rest, 0, len(rest), text, False)
 
 
 def _check_length(path: Path, number: int, found: int, limit: int) -> None:

@@ -27,6 +27,8 @@ class Call(msgspec.Struct, gc=False):
     canonical: bytes
     """Arguments as JSON text with keys in order: equal arguments have equal text."""
     result: str | None
+    result_bytes: bytes | None
+    """The same as UTF-8."""
 
 
 class Chat(msgspec.Struct, kw_only=True):
@@ -77,8 +79,12 @@ def _read_call(source: DraftCall, position: int, number: int, optional: frozense
     except Rejected as rejected:
         detail = f"step {position + 1}, call {number + 1}: {name}: {rejected.detail}"
         raise Rejected(rejected.reason, detail) from rejected
-    result = None if source.result is None else safe_text(source.result.decode())
-    return Call(position, name, arguments, _encode(arguments, order="sorted"), result)
+    canonical = _encode(arguments, order="sorted")
+    if source.result is None:
+        return Call(position, name, arguments, canonical, None, None)
+    text = source.result.decode()
+    safe = safe_text(text)
+    return Call(position, name, arguments, canonical, safe, source.result if safe is text else safe.encode())
 
 
 def _optional_tools(tools: list[dict[str, Any]]) -> frozenset[str]:
@@ -135,6 +141,11 @@ def content_id(query: str, tools_text: bytes, chat: Chat) -> str:
         parts += (b"-" if think is None else b"+" + think.encode(), message["content"].encode(), b"%d" % len(own))
         for _ in own:
             call = next(calls)
-            parts += (call.name.encode(), call.canonical, b"-" if call.result is None else b"+" + call.result.encode())
+            parts += (
+                call.name.encode(),
+                call.canonical,
+                b"-" if call.result_bytes is None else b"+",
+                call.result_bytes or b"",
+            )
     lengths = _encode([len(part) for part in parts])
     return hashlib.sha256(b"".join((lengths, *parts))).hexdigest()

@@ -69,7 +69,7 @@ class Normaliser:
 
     def _read(self, line: Line) -> Draft:
         if line.flags & NON_ASCII:
-            _check_utf8(line.raw)
+            _check_utf8(line.text)
         try:
             draft = self._read_known(line.text)
         except RecursionError as error:

@@ -14,7 +14,8 @@ from typing import BinaryIO
 
 from tracemill.errors import InputError
 
-BLOCK = 1 << 20
+BLOCK = 1 << 22
+_PART = 1 << 18
 _STEP = 1 << 11
 """Compressed bytes given to the zstd decoder at once: they can inflate to 64 MB at the very worst."""
 _FREE = 1 << 24
@@ -70,7 +71,7 @@ def _read_gzip(path: Path, source: BinaryIO) -> Iterator[bytes]:
     while True:
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
-            pending = pending or source.read(BLOCK >> 2)
+            pending = pending or source.read(_PART)
             if not pending:
                 raise InputError(f"{path}: byte {source.tell()}: the file ends inside a gzip member; {_REMEDY}")
             try:
@@ -82,9 +83,9 @@ def _read_gzip(path: Path, source: BinaryIO) -> Iterator[bytes]:
             pending = member.unconsumed_tail
             if block:
                 yield block
-        pending = member.unused_data or source.read(BLOCK >> 2)
+        pending = member.unused_data or source.read(_PART)
         if len(pending) < 2:
-            pending += source.read(BLOCK >> 2)
+            pending += source.read(_PART)
         if not pending:
             return
         if not pending.startswith(_GZIP):

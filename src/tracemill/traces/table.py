@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -96,7 +97,7 @@ class TrajectoryWriter:
             self._flush()
 
     def _flush(self) -> None:
-        arrays = [pa.array(self._columns[field.name], type=field.type) for field in TRAJECTORIES]
+        arrays = [_array(self._columns[field.name], field) for field in TRAJECTORIES]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=TRAJECTORIES))
         for column in self._columns.values():
             column.clear()
@@ -111,6 +112,15 @@ class TrajectoryWriter:
         if kind is None and self._columns["line"]:
             self._flush()
         self._writer.close()
+
+
+def _array(values: list[Any], field: pa.Field) -> pa.Array:
+    """A column as Arrow's; long texts are joined at once, which costs one copy."""
+    if field.name not in ("messages", "tools", "turns"):
+        return pa.array(values, type=field.type)
+    offsets = np.zeros(len(values) + 1, np.int32)
+    np.cumsum([len(value) for value in values], out=offsets[1:])
+    return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(b"".join(values)))
 
 
 class RejectWriter:
