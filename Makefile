@@ -44,8 +44,8 @@ check: venv
 quick: venv
 	$(PYTEST) -m "not torch and not slow and not e2e and not gpu"
 
-test: venv
-	$(PYTEST) -m "not slow and not gpu"
+test: venv # two at a time: most end-to-end rows wait for processes to start
+	$(PYTEST) -n 2 -m "not slow and not gpu"
 
 test-slow: venv
 	$(PYTEST) -m "slow and not gpu" --timeout=3600

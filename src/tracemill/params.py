@@ -102,7 +102,10 @@ def _explain(error: ValidationError, schema: type[BaseModel], document: Any, pat
         return f"{where}: unknown name (value {json.dumps(first['input'])[:80]}); {advice}"
     if first["type"] == "missing":
         return f"{where}: missing; add it (the default file and docs list its meaning)"
-    return f"{where}: {first['msg']}, found {json.dumps(first['input'], default=str)[:80]}"
+    said = first["msg"].removeprefix("Value error, ")
+    if isinstance(first["input"], dict):
+        return f"{where}: {said}"
+    return f"{where}: {said}, found {json.dumps(first['input'], default=str)[:80]}"
 
 
 def _known_location(location: list[Any], document: Any) -> list[Any]:
