@@ -1,6 +1,6 @@
 """Episodes played at once against one at a time, and with keys and values kept against prompts run anew.
 
-    python benchmarks/evaluation.py [--episodes 64] [--threads 1] [--json OUT.json]
+    python benchmarks/evaluation.py [--episodes 64] [--threads 1] [--pages] [--json OUT.json]
 
 A tiny model of the embedded shape (its weights do not matter here) is made to write what the scripted expert writes,
 so every measurement plays the same solved episodes with the same tokens, and each token costs one real forward pass.
@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -106,6 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episodes", type=int, default=64)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--pages", action="store_true", help="also weigh and open report pages (report_page.py)")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -125,6 +128,8 @@ def main() -> None:
             f"{row['episodes_per_s']:7.2f} episodes/s {row['tokens_per_s']:8.0f} tokens/s  {row['ratio']:6.2f}x "
             f"({row['episodes_per_wall_s']:.2f} by the wall)"
         )
+    if options.pages:
+        subprocess.run([sys.executable, str(Path(__file__).with_name("report_page.py"))], check=True)
     if options.json:
         options.json.write_text(json.dumps({"threads": options.threads, "rows": rows}, indent=1) + "\n")
 

@@ -143,7 +143,7 @@ def flat_metrics(suites: dict[str, dict[str, Any]]) -> dict[str, float]:
         for category, block in suite["by_category"].items():
             flat[f"success_{category}"] = block["success"]["value"]
         flat |= {key: suite[key] for key in ("rule", "hallucinated_ids", "steps", "completion_tokens")}
-        flat["malformed"] = sum(n for o, n in suite["outcomes"].items() if o not in ("terminated", "step_limit"))
+        flat["broken_episodes"] = sum(n for o, n in suite["outcomes"].items() if o not in ("terminated", "step_limit"))
         for estimate in suite.get("pass_at", {}).get("estimates", []):
             flat[f"pass_at_{estimate['k']}"] = estimate["value"]
     return {key: round(value, 6) for key, value in flat.items() if value is not None}

@@ -66,7 +66,7 @@ def test_the_whole_and_its_parts_are_counted_with_n_and_interval():
 def test_nothing_played_is_unknown_and_leaves_no_number():
     summary = summarise([])
     assert summary["success"]["value"] is None
-    assert flat_metrics({"eval": summary}) == {"problems": 0, "malformed": 0}
+    assert flat_metrics({"eval": summary}) == {"problems": 0, "broken_episodes": 0}
 
 
 def test_pass_at_k_is_the_mean_of_the_unbiased_estimates():
@@ -98,7 +98,7 @@ def test_metrics_are_few_flat_numbers():
     assert flat["success"] == 0.6
     assert flat["one_problem"] == 0.2
     assert flat["success_shop"] == 0.0
-    assert flat["malformed"] == 1
+    assert flat["broken_episodes"] == 1
     assert flat["protected_clean_problems"] == 1
     assert all(isinstance(v, int | float) for v in flat.values())
 
