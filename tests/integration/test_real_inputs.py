@@ -167,6 +167,16 @@ def test_the_real_files_hold_what_they_are_known_to_hold(inputs):
     assert sum(problem.query in queries for problem in read_problems(suite)) == 30
 
 
+def test_problems_as_a_checkout_holds_them_get_the_same_categories(inputs, tmp_path):
+    """ShoppingBench's own files name neither problem nor category; three of them put together are the 750."""
+    labelled = list(read_problems(inputs[0] / "problems.jsonl"))
+    rows = [{"query": p.query, "reward": p.reward, "voucher": p.voucher} for p in labelled]
+    (tmp_path / "bare.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    bare = list(read_problems(tmp_path / "bare.jsonl"))
+    assert [(p.category, p.gold_ids) for p in bare] == [(p.category, p.gold_ids) for p in labelled]
+    assert len({p.problem_id for p in bare}) == 750
+
+
 def test_the_expert_solves_real_problems_with_what_the_profile_shows(inputs, play):
     root, _ = inputs
     catalog, expert = open_index(root / "index"), Expert()
