@@ -21,7 +21,6 @@ _VARIABLE = re.compile(r"\d+(?:[.,]\d+)*|[\"'`“”‘’][^\"'`“”‘’]{0
 _NOTHING = (b"", b"null", b'""')
 _FIRST_VARIABLE = re.compile(r"[\d_\"'`“”‘’]")
 _HEAD = 40
-_OTHER_SPACE = ("  ", *"\t\n\r\v\f\x1c\x1d\x1e\x1f")
 
 
 class _Function(msgspec.Struct):
@@ -99,7 +98,7 @@ def measure(messages: str | bytes) -> Measures:
 
 def _fold_space(text: str) -> str:
     """The text with every run of white space as one blank; most texts are that already, which is quicker to see."""
-    if text.isascii() and not any(space in text for space in _OTHER_SPACE):
+    if "  " not in text and text.isprintable():  # no white space is printable but the blank
         return text.strip()
     return " ".join(text.split())
 
