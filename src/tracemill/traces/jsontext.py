@@ -60,11 +60,12 @@ def text_result(text: str) -> bytes:
 _STARTS = frozenset('[{"-0123456789tfn')
 
 
-def parse_arguments(arguments: Any, optional: bool) -> dict[str, Any]:
+def parse_arguments(arguments: Any, optional: bool) -> tuple[dict[str, Any], bytes]:
     """Arguments of a call as one object, whichever way they were written; control strings in them broken.
 
     They come as an object, as JSON text, or as JSON text of JSON text. Nothing (null, empty text) stands for no
-    arguments where the tool asks for none (`optional`). Rejected otherwise.
+    arguments where the tool asks for none (`optional`). Returned with their JSON text, keys in order: equal arguments
+    have equal text. Rejected otherwise.
     """
     for _ in range(MAX_LAYERS):
         if not isinstance(arguments, str) or not arguments.strip():
@@ -77,13 +78,14 @@ def parse_arguments(arguments: Any, optional: bool) -> dict[str, Any]:
         check_flags(flags)
     if arguments is None or (isinstance(arguments, str) and not arguments.strip()):
         if optional:
-            return {}
+            return {}, b"{}"
         raise Rejected(BAD_SHAPE, "no arguments, and the tool asks for some")
     if not isinstance(arguments, dict):
         raise Rejected(ARGUMENTS, f"arguments are {type(arguments).__name__}, expected an object")
-    if b"<" in _encode(arguments):
-        safe: dict[str, Any] = neutralise_value(arguments)
-        if len(safe) != len(arguments):
-            raise Rejected(ARGUMENTS, "two argument names differ in a control string only")
-        return safe
-    return arguments
+    ordered = _encode(arguments, order="sorted")
+    if b"<" not in ordered:
+        return arguments, ordered
+    safe: dict[str, Any] = neutralise_value(arguments)
+    if len(safe) != len(arguments):
+        raise Rejected(ARGUMENTS, "two argument names differ in a control string only")
+    return safe, _encode(safe, order="sorted")

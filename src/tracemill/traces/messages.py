@@ -75,11 +75,10 @@ def _read_call(source: DraftCall, position: int, number: int, optional: frozense
     if not name.strip():
         raise Rejected(BAD_SHAPE, f"step {position + 1}, call {number + 1}: the tool has no name")
     try:
-        arguments = parse_arguments(source.arguments, name in optional)
+        arguments, canonical = parse_arguments(source.arguments, name in optional)
     except Rejected as rejected:
         detail = f"step {position + 1}, call {number + 1}: {name}: {rejected.detail}"
         raise Rejected(rejected.reason, detail) from rejected
-    canonical = _encode(arguments, order="sorted")
     if source.result is None:
         return Call(position, name, arguments, canonical, None, None)
     text = source.result.decode()
