@@ -6,6 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tracemill.corpus.gates import Facts, ask_gates
+from tracemill.corpus.measures import measure
+from tracemill.corpus.params import GateParams
 from tracemill.traces.params import NormaliseParams
 from tracemill.traces.snapshot import normalise_snapshot
 from tracemill.traces.table import read_trajectories
@@ -118,3 +121,17 @@ def test_failed_episodes_are_counted_by_status_and_their_problem_is_still_seen(t
     assert summary["in"] == 39
     problems = pl.read_parquet(paths["problems"])
     assert "00000001-0000-4000-8000-9cfb7687a66e" in problems["problem_id"].to_list()
+
+
+def test_the_gates_reject_what_concerns_the_conversation_and_nothing_else(tables):
+    paths, _ = tables
+    params = GateParams(min_reasoning_coefficient=0.0, unjudged="keep", token_budget=14336, bytes_per_token=3.0)
+    verdicts = {}
+    for row in pl.read_parquet(paths["trajectories"]).iter_rows(named=True):
+        reject = ask_gates(Facts(row, measure(row["messages"]), len(row["messages"])), params)
+        verdicts[row["line"]] = reject and reject.reason
+    assert {line: reason for line, reason in verdicts.items() if reason} == {
+        36: "unpaired_call",
+        37: "recommend_count",
+        38: "recommend_count",
+    }
