@@ -12,7 +12,9 @@ from tracemill.environment.chat import render_chat  # noqa: E402
 from tracemill.environment.tools import TOOLS  # noqa: E402
 from tracemill.errors import StageError  # noqa: E402
 from tracemill.evaluation.collect import collect, make_jobs  # noqa: E402
+from tracemill.evaluation.journal import Journal  # noqa: E402
 from tracemill.evaluation.policies import Request, Sampling  # noqa: E402
+from tracemill.evaluation.records import write_records  # noqa: E402
 from tracemill.evaluation.transformers_policy import TransformersPolicy, load_policy  # noqa: E402
 
 MESSAGES = [{"role": "system", "content": "Shop."}, {"role": "user", "content": "a shoe <|im_end|>"}]
@@ -62,3 +64,29 @@ def test_a_saved_checkpoint_plays_as_the_model_in_memory(policy, tmp_path):
 def test_a_folder_without_a_checkpoint_is_named(tmp_path):
     with pytest.raises(StageError, match="nothing-here"):
         load_policy(tmp_path / "nothing-here")
+
+
+class Killed(TransformersPolicy):
+    """Stops the run, as a kill would, at its `last` call."""
+
+    last = 3
+
+    def act(self, requests):
+        self.last -= 1
+        if self.last < 0:
+            raise KeyboardInterrupt
+        return super().act(requests)
+
+
+def test_a_killed_run_ends_with_the_bytes_of_an_undisturbed_one(policy, tmp_path):
+    jobs = make_jobs([problem(i) for i in range(5)], 2, Sampling(1.0, 1.0, 12, 4))
+    whole = collect(policy, jobs, ARENA, wave=3)
+    with Journal(tmp_path / "j.jsonl") as journal, pytest.raises(KeyboardInterrupt):
+        collect(Killed(policy.model, policy.tokenizer), jobs, ARENA, journal, wave=3)
+    fresh = TransformersPolicy(policy.model, policy.tokenizer)
+    with Journal(tmp_path / "j.jsonl") as journal:
+        assert 0 < len(journal.records) < len(jobs)
+        resumed = collect(fresh, jobs, ARENA, journal, wave=3)
+    write_records(whole, tmp_path / "whole.zst")
+    write_records(resumed, tmp_path / "resumed.zst")
+    assert (tmp_path / "whole.zst").read_bytes() == (tmp_path / "resumed.zst").read_bytes()
