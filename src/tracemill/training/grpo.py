@@ -184,7 +184,7 @@ def train_grpo(
         rollout_func=rollout_function(tokenizer, tasks, scene, grpo, params.seed),
     )
     settings = {"train": params.model_dump(mode="json"), "grpo": {**grpo.model_dump(mode="json"), **DR_GRPO}}
-    finish(trainer, tokenizer, run, settings, threads, CURVE)
+    finish(trainer, tokenizer, run, params, settings, threads, CURVE)
 
 
 def messages_of(key: str) -> list[dict[str, str]]:

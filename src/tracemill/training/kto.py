@@ -113,7 +113,7 @@ def train_kto(run: Run, params: OptimiserParams, kto: KtoParams, threads: int) -
     model, tokenizer = load_model(run.parent, params.dtype), load_tokenizer(run.parent)
     trainer = masked_trainer(model, tokenizer, dataset, config, params)
     settings = {"train": params.model_dump(mode="json"), "kto": kto.model_dump(mode="json")}
-    finish(trainer, tokenizer, run, settings, threads, CURVE)
+    finish(trainer, tokenizer, run, params, settings, threads, CURVE)
 
 
 def masked_trainer(model: Any, tokenizer: Any, dataset: Any, config: Any, params: OptimiserParams) -> Any:

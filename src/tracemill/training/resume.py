@@ -29,7 +29,8 @@ def states(folder: Path) -> list[tuple[int, Path]]:
 
 def mark_complete(state: Path, configuration: str) -> None:
     """Declare a state whole; call it after its last file."""
-    files = {p.name: p.stat().st_size for p in sorted(state.iterdir()) if p.is_file() and p.name != MARKER}
+    parts = sorted(path for path in state.rglob("*") if path.is_file() and path.name != MARKER)
+    files = {path.relative_to(state).as_posix(): path.stat().st_size for path in parts}
     partial = state / f".{MARKER}"
     partial.write_text(json.dumps({"configuration": configuration, "files": files}, indent=1), encoding="utf-8")
     partial.rename(state / MARKER)
@@ -71,6 +72,10 @@ def marker_callback(configuration: str) -> Any:
         """Marks the state that was just saved; the main process alone."""
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            import torch
+
+            if torch.distributed.is_available() and torch.distributed.is_initialized():
+                torch.distributed.barrier()  # every process writes a part of the state
             if state.is_world_process_zero:
                 mark_complete(Path(args.output_dir) / f"checkpoint-{state.global_step}", configuration)
 

@@ -60,11 +60,20 @@ def start(params: OptimiserParams, threads: int) -> int:
 
 
 def finish(
-    trainer: Any, tokenizer: Any, run: Run, params: dict[str, Any], threads: int, columns: tuple[str, ...]
+    trainer: Any,
+    tokenizer: Any,
+    run: Run,
+    params: OptimiserParams,
+    settings: dict[str, Any],
+    threads: int,
+    columns: tuple[str, ...],
 ) -> None:
-    """Train from the last whole state of this configuration, if any; then write the curve and the checkpoint."""
-    parts = {"kind": run.kind, "params": params, "threads": threads}
-    record = stage_record(run.name, run.kind, params, folder_digest(run.parent), file_digest(run.rows))
+    """Train from the last whole state of this configuration, if any; then write the curve and the checkpoint.
+
+    `settings` are all parameters of the stage, as its record and the name of its configuration hold them.
+    """
+    parts = {"kind": run.kind, "params": settings, "threads": threads}
+    record = stage_record(run.name, run.kind, settings, folder_digest(run.parent), file_digest(run.rows))
     configuration = digest([parts, record])
     states = run.work / "states"
     main = trainer.is_world_process_zero()
@@ -76,10 +85,30 @@ def finish(
         logger.info("resuming from %s", state.name)
     trainer.add_callback(resume.marker_callback(configuration))
     trainer.train(resume_from_checkpoint=str(state) if state else None)
+    model = whole_model(trainer, run.parent, params)
     if main:
         write_curve(trainer.state.log_history, run.curve, columns)
-        publish(trainer.accelerator.unwrap_model(trainer.model), tokenizer, run.model)
+        publish(model, tokenizer, run.model)
         write_lineage(run.model, [*read_lineage(run.parent), record])
+
+
+def whole_model(trainer: Any, parent: Path, params: OptimiserParams) -> Any:
+    """The trained model with all of its weights; under FSDP, where no process holds them, put together on the first.
+
+    Every process must call this. Processes other than the first get None under FSDP.
+    """
+    if not trainer.is_fsdp_enabled:
+        return trainer.accelerator.unwrap_model(trainer.model)
+    weights = trainer.accelerator.get_state_dict(trainer.model)
+    if not trainer.is_world_process_zero():
+        return None
+    model, adapter = load_model(parent, params.dtype), lora_config(params.lora)
+    if adapter is not None:
+        from peft import get_peft_model
+
+        model = get_peft_model(model, adapter)
+    model.load_state_dict(weights)
+    return model
 
 
 def trainer_arguments(params: OptimiserParams, work: Path, world: int) -> dict[str, Any]:
@@ -126,7 +155,7 @@ def train_sft(run: Run, params: OptimiserParams, threads: int) -> None:
     dataset = dataset.select(batch_order(lengths, params.batch, step_count(len(dataset), params), params.seed))
     model, tokenizer = load_model(run.parent, params.dtype), load_tokenizer(run.parent)
     trainer = make_trainer(model, tokenizer, dataset, trainer_arguments(params, run.work, world), params)
-    finish(trainer, tokenizer, run, params.model_dump(mode="json"), threads, CURVE)
+    finish(trainer, tokenizer, run, params, params.model_dump(mode="json"), threads, CURVE)
 
 
 def step_count(rows: int, params: OptimiserParams) -> int:
