@@ -117,8 +117,11 @@ def balance(rows: Sequence[Row], small: str, large: str) -> list[Row]:
 
 
 def share_of(corpus: Sequence[Row], own: int, share: float) -> list[Row]:
-    """As many corpus rows, chosen by hash, as make up `share` beside `own` rows; all of them where there are fewer."""
-    wanted = len(corpus) if share >= 1 else round(own * share / (1 - share))
+    """As many corpus rows, chosen by hash, as make up `share` beside `own` rows; all of them where there are fewer.
+
+    Where a stage has no row of its own (a parent that solved nothing), the corpus is all there is to train on.
+    """
+    wanted = len(corpus) if share >= 1 or not own else round(own * share / (1 - share))
     return first_by_hash(corpus, wanted)
 
 

@@ -46,3 +46,8 @@ def test_rejection_mixes_its_own_successes_half_and_half_with_the_corpus():
 def test_sft_takes_all_corpus_rows_and_repeats_what_it_is_told_to():
     rows = [row("a", "shop", "corpus"), row("b", source="corpus")]
     assert names(select_rows("sft", rows, StageRows(upsample={"shop": 2}))) == ["a", "a", "b"]
+
+
+def test_a_parent_that_solved_nothing_leaves_the_corpus_to_train_on():
+    rows = [row(f"c{i}", source="corpus") for i in range(3)]
+    assert names(select_rows("rejection", rows, StageRows(corpus_share=0.5))) == ["c0", "c1", "c2"]
