@@ -166,14 +166,14 @@ def test_a_failing_stage_says_why_and_leaves_the_rest_valid(project: Project):
 
 
 def test_a_stage_that_writes_less_than_it_declares_fails(project: Project):
-    project.edit("scripts/clean_raw.py", '    stage.output("summary")', '    open("/dev/null", "w")')
+    project.edit("scripts/clean_raw.py", 'stage.output("summary")', 'stage.output("kept").with_name("misplaced")')
     said = project.snakemake(expect=1)
     assert "did not write its output 'summary'" in said
 
 
 def test_a_script_runs_by_hand_with_the_command_of_its_docstring(project: Project):
     shutil.rmtree(project.path("data/models"))
-    project.run("python", "scripts/train_model.py")
+    project.run("env", "PYTHONPATH=src", "python", "scripts/train_model.py")  # a copy, beside the installation
     assert project.path("data/models/sft/state.txt").read_text() == "3\n"
     assert "up to date" in project.dvc("status")
 
