@@ -118,6 +118,9 @@ class Recited:
     def forget(self, keys):
         pass
 
+    def reset(self):
+        pass
+
 
 TEXTS = [
     '<think>\nlook\n</think>\n\n<tool_call>\n{"name": "find_product", "arguments": {"page": 1}}\n</tool_call>',

@@ -135,7 +135,6 @@ class TracemillLM(LM):  # type: ignore[misc]
             for i, (text, s) in enumerate((text, self._sampling(options)) for text, options in arguments)
         ]
         generated = self.policy.generator.generate(prompts)
-        self.policy.forget([p.key for p in prompts])  # episodes played later must not depend on these
         texts = [tokenizer.decode(g.ids[:-1] if g.ended else g.ids, skip_special_tokens=False) for g in generated]
         return [cut_at(text, options.get("until") or []) for text, (_, options) in zip(texts, arguments, strict=True)]
 

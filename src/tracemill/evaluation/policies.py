@@ -78,6 +78,10 @@ class Policy(Protocol):
         """Drop what is kept for episodes that ended."""
         ...
 
+    def reset(self) -> None:
+        """Drop all that is kept: what is played next must not depend on what was played before."""
+        ...
+
 
 @runtime_checkable
 class ConcurrentPolicy(Protocol):
@@ -114,6 +118,9 @@ class ScriptedPolicy:
         return [Reply(self._turn(request)) for request in requests]
 
     def forget(self, keys: Sequence[str]) -> None:
+        """Nothing is kept."""
+
+    def reset(self) -> None:
         """Nothing is kept."""
 
     def _turn(self, request: Request) -> Turn:

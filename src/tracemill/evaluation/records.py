@@ -84,7 +84,8 @@ def make_record(
         outcome=outcome,
         detail=episode.error if episode.error != outcome else None,
         success=grade.success,
-        score=grade.score,
+        # production gives a mix of integers and floats; one kind only, or a record read from the journal would differ
+        score={key: float(value) for key, value in grade.score.items()} if grade.score is not None else None,
         failures=grade.failures,
         score_error=grade.error,
         recommended=recommended_ids(dialogue),

@@ -76,6 +76,7 @@ class _Table:
 
 
 def _play_in_batches(policy: Policy, table: _Table) -> None:
+    policy.reset()
     live = [i for i, episode in enumerate(table.episodes) if not episode.done]
     while live:
         replies = policy.act([table.request(i) for i in live])
