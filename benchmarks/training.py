@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 
-def train_once(model: Path, rows: Path, steps: int, batch: int, strategy: str) -> dict[str, float]:
+def train_once(model: Path, rows: Path, steps: int, batch: int, grouped: bool) -> dict[str, float]:
     from datasets import Dataset
     from transformers import set_seed
     from trl import SFTConfig, SFTTrainer
 
     from tracemill.training.checkpoint import load_model, load_tokenizer
     from tracemill.training.params import OptimiserParams
-    from tracemill.training.sft import trainer_arguments
+    from tracemill.training.sft import batch_order, trainer_arguments
 
     params = OptimiserParams(max_steps=steps, batch=batch, device_batch=batch, save_steps=10**6)
     set_seed(0)
@@ -36,10 +36,12 @@ def train_once(model: Path, rows: Path, steps: int, batch: int, strategy: str) -
         config = SFTConfig(
             **{**arguments, "save_strategy": "no"},
             max_length=None,
-            train_sampling_strategy=strategy,
+            train_sampling_strategy="sequential" if grouped else "random",
             dataset_kwargs={"skip_prepare_dataset": True},
         )
         dataset = Dataset.from_parquet(str(rows), columns=["input_ids", "labels"], cache_dir=work)
+        if grouped:
+            dataset = dataset.select(batch_order([len(ids) for ids in dataset["input_ids"]], batch, steps, 0))
         trainer = SFTTrainer(
             model=load_model(model), args=config, train_dataset=dataset, processing_class=load_tokenizer(model)
         )
@@ -91,8 +93,8 @@ def main() -> None:
         many = roll(given.model, given.index, given.problems, given.episodes, given.parallel)
         result = {"one_at_a_time": one, f"at_{given.parallel}": many, "ratio": many / one}
     else:
-        plain = train_once(given.model, given.rows, given.steps, given.batch, "random")
-        grouped = train_once(given.model, given.rows, given.steps, given.batch, "group_by_length")
+        plain = train_once(given.model, given.rows, given.steps, given.batch, grouped=False)
+        grouped = train_once(given.model, given.rows, given.steps, given.batch, grouped=True)
         ratio = grouped["tokens_per_second"] / plain["tokens_per_second"]
         result = {"plain": plain, "grouped": grouped, "ratio": ratio}
     print(json.dumps(result, indent=1))
