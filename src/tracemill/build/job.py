@@ -32,7 +32,7 @@ def main(stamp: str, log: str) -> int:
     if missing:
         os.write(2, f"ERROR: output {missing[0]} of {address} does not exist after its stage\n".encode())
     if status or missing:
-        os.write(terminal, f"tracemill: {address} failed: {_cause(log)} (all of it: {log})\n".encode())
+        os.write(terminal, f"tracemill: {address} failed: {_cause(address, log)} (all of it: {log})\n".encode())
     return status or bool(missing)
 
 
@@ -61,9 +61,14 @@ def _address(stamp: str) -> str:
     return f"{path.parent}/dvc.yaml:{path.name}" if path.parent.parts else path.name
 
 
-def _cause(log: str) -> str:
+def _cause(address: str, log: str) -> str:
     """The line of a log that says most: our own message, else the last error."""
     lines = Path(log).read_text(encoding="utf-8", errors="replace").splitlines()
+    lost = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: failed to transfer")]
+    if lost:
+        outputs = ", ".join(outputs_of(address))
+        advice = f"`dvc push` where they were built, or run the stage here: dvc repro --single-item {address}"
+        return f"the remote gave only a part of {outputs} ({lost[0]}); {advice}"
     ours = [line.removeprefix("tracemill: ") for line in lines if line.startswith("tracemill: ")]
     errors = [line for line in lines if "Error" in line or line.startswith("ERROR")]
     return (ours or errors or ["no message"])[-1]
