@@ -27,7 +27,8 @@ from tracemill.environment.params import ObservationParams, PlayParams
 from tracemill.environment.problem import read_problems
 from tracemill.environment.problem_book import ProblemBook
 from tracemill.environment.products import read_products
-from tracemill.environment.scorer import is_success, recommended_ids, score_dialogue
+from tracemill.environment.recommendation import recommended_ids
+from tracemill.environment.scorer import is_success, score_dialogue
 from tracemill.environment.tools import TOOLS
 from tracemill.leakage.audit import audit_leaks
 from tracemill.leakage.clusters import cluster_leaks

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tracemill.environment.format_check import format_score, length_score
 from tracemill.environment.grading import grade_dialogue
 from tracemill.environment.problem import Problem
-from tracemill.environment.scorer import recommended_ids, score_dialogue
+from tracemill.environment.recommendation import recommended_ids
+from tracemill.environment.scorer import score_dialogue
 
 pytest.importorskip("ujson")
 ROOT = Path(__file__).parents[2]

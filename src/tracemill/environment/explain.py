@@ -13,8 +13,9 @@ from typing import Any
 
 from tracemill.environment.format_check import format_fault, step_score
 from tracemill.environment.problem import Problem
+from tracemill.environment.recommendation import recommended_ids
 from tracemill.environment.rules import is_in_range, match_options, rule_score
-from tracemill.environment.scorer import ProductLookup, discounted, recommended_ids, within_budget
+from tracemill.environment.scorer import ProductLookup, discounted, within_budget
 from tracemill.environment.titles import Titles
 
 Failure = dict[str, Any]

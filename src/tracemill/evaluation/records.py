@@ -17,7 +17,7 @@ import msgspec
 from tracemill.environment.episode import POLICY_ERROR, Episode
 from tracemill.environment.grading import Grade
 from tracemill.environment.problem import Problem
-from tracemill.environment.scorer import recommended_ids, split_ids
+from tracemill.environment.recommendation import recommended_ids, split_ids
 from tracemill.environment.tools import TOOL_NAMES
 from tracemill.errors import InputError
 from tracemill.evaluation.policies import Reply, Sampling

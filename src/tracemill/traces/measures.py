@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tracemill.environment.scorer import recommended_ids
+from tracemill.environment.recommendation import recommended_ids
 from tracemill.traces.draft import DraftTurn, ProxyCall, ProxyResponse
 from tracemill.traces.messages import Call
 from tracemill.traces.trajectory import Turn

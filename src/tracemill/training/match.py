@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracemill.environment.scorer import split_ids
+from tracemill.environment.recommendation import split_ids
 from tracemill.environment.tools import MalformedArguments, parse_arguments
 
 NAME_SHARE = 0.5

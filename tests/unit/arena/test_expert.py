@@ -4,7 +4,8 @@ from tracemill.arena.expert import Expert, Style
 from tracemill.arena.problems import bucket_of
 from tracemill.environment.episode import Call, Episode, Turn
 from tracemill.environment.problem import Problem
-from tracemill.environment.scorer import is_success, recommended_ids, score_dialogue
+from tracemill.environment.recommendation import recommended_ids
+from tracemill.environment.scorer import is_success, score_dialogue
 
 
 def played(problem, catalog, expert):

@@ -1,6 +1,6 @@
 import pytest
 
-from tracemill.environment.scorer import recommended_ids
+from tracemill.environment.recommendation import recommended_ids
 
 
 def calls(envelope, name=None):

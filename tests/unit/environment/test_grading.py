@@ -8,13 +8,8 @@ from tracemill.environment.explain import explain_failure, explain_format
 from tracemill.environment.grading import ProductTable, RememberingLookup, gold_dialogue, grade_dialogue
 from tracemill.environment.problem import Problem, read_problems
 from tracemill.environment.problem_book import ProblemBook
-from tracemill.environment.scorer import (
-    final_score,
-    is_success,
-    reasoning_coefficient,
-    recommended_ids,
-    split_ids,
-)
+from tracemill.environment.recommendation import recommended_ids, split_ids
+from tracemill.environment.scorer import final_score, is_success, reasoning_coefficient
 from tracemill.errors import GateError, InputError
 
 
