@@ -51,7 +51,8 @@ def results_section(summaries: Mapping[str, Json], tests: Sequence[Json], publis
         *_other_suites(summaries),
         _outcomes(known),
     ]
-    return Section("results", "Checkpoints", headline(known), blocks)
+    lead = "Strict success in real multi-turn episodes. A difference below one problem is no difference."
+    return Section("results", "Checkpoints", lead, blocks)
 
 
 def headline(known: Mapping[str, Json]) -> str:
@@ -103,12 +104,22 @@ def _by_category(known: Mapping[str, Json]) -> dict[str, dict[str, tuple[float, 
 
 
 def _buckets(known: Mapping[str, Json]) -> Table:
+    names = sorted({bucket for suite in known.values() for bucket in suite["by_bucket"]})
     rows = []
-    for name, suite in known.items():
-        for bucket, block in suite["by_bucket"].items():
-            rows.append([name, bucket, *_rate_cells(block["success"])])
-    columns = ["checkpoint", "bucket", "success %", "95% interval", "n", "one problem, points"]
-    return Table("Success by kind of problem", columns, rows, [2, 3, 4, 5])
+    for name in names:
+        rates = [suite["by_bucket"].get(name, {}).get("success") for suite in known.values()]
+        n = max((rate["n"] for rate in rates if rate), default=0)
+        step = f"{100 / n:.2f}" if n else ""
+        rows.append([name, str(n), step, *(_short_rate(rate) for rate in rates)])
+    columns = ["bucket", "n", "one problem, points", *known]
+    caption = "Success by kind of problem, percent with 95% interval"
+    return Table(caption, columns, rows, list(range(1, len(columns))))
+
+
+def _short_rate(rate: Json | None) -> str:
+    if rate is None or not rate["n"]:
+        return ""
+    return f"{percent(rate['value'])} ({interval(rate['low'], rate['high'])})"
 
 
 def _axes(known: Mapping[str, Json]) -> Table:

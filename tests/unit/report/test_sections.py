@@ -1,0 +1,99 @@
+"""The page's tables say n and interval beside each rate, and keep published numbers apart."""
+
+from tracemill.evaluation.published import published_rows
+from tracemill.report.corpus_sections import drift_section, funnel_section
+from tracemill.report.model_sections import headline, results_section, training_section
+
+
+def rate(hits, n):
+    return {"n": n, "hits": hits, "value": hits / n, "low": 0.1, "high": 0.9, "step": 1 / n}
+
+
+def summary(hits, n):
+    block = {"success": rate(hits, n), "rule": 0.5}
+    return {
+        "suites": {
+            "eval": {
+                **block,
+                "axes": {"price": 0.25},
+                "format": 1.0,
+                "hallucinated_ids": 0.0,
+                "steps": 3.5,
+                "completion_tokens": 80.0,
+                "outcomes": {"terminated": n},
+                "by_category": {"product": block},
+                "by_bucket": {"product/single": block},
+            }
+        }
+    }
+
+
+KNOWN = {"base": summary(0, 4), "sft": summary(3, 4)}
+
+
+def tables(section):
+    return {block.caption: block for block in section.blocks if hasattr(block, "rows")}
+
+
+def test_the_headline_names_first_and_last_checkpoint_with_n_and_interval():
+    suites = {name: found["suites"]["eval"] for name, found in KNOWN.items()}
+
+    assert headline({"expert": suites["sft"], **suites}) == (
+        "base 0.0% (n = 4, 95% interval 10.0 to 90.0); sft 75.0% (n = 4, 95% interval 10.0 to 90.0)."
+    )
+
+
+def test_published_rows_are_marked_and_come_last():
+    found = tables(results_section(KNOWN, [], published_rows()))
+    (checkpoints,) = [table for caption, table in found.items() if caption.startswith("Eval pool")]
+
+    assert checkpoints.rows[1][:5] == ["sft", "75.0", "10.0 to 90.0", "4", "25.00"]
+    assert checkpoints.published == [2, 3, 4, 5, 6, 7, 8]
+    assert checkpoints.rows[2][:5] == ["published: base (Qwen3-4B)", "18.0", "", "75", "1.33"]
+
+
+def test_buckets_stand_side_by_side_for_all_checkpoints():
+    found = tables(results_section(KNOWN, [], []))["Success by kind of problem, percent with 95% interval"]
+
+    assert found.columns == ["bucket", "n", "one problem, points", "base", "sft"]
+    assert found.rows == [["product/single", "4", "25.00", "0.0 (10.0 to 90.0)", "75.0 (10.0 to 90.0)"]]
+
+
+def test_the_funnel_counts_each_drop_by_step_and_reason():
+    traces = {"a": {"in": 10, "kept": 8, "rejected": {"bad_json": 2}, "snapshot_digest": "f" * 64}}
+    filtered = {"a": {"kept": 7, "dropped": {"unjudged": 1}, "agents": {"agentic/1 in": 8, "agentic/1 kept": 7}}}
+    roles = {"exact_duplicate": 1, "near_duplicate": 0, "sft": 5, "undesirable": 1}
+    section = funnel_section(traces, filtered, {"in": 7, "roles": roles, "sft_by_category": {"product": 5}})
+
+    assert section.lead == "10 raw lines became 5 SFT rows."
+    assert tables(section)["Dropped rows by step and reason"].rows == [
+        ["normalise", "bad_json", "2"],
+        ["gates", "unjudged", "1"],
+        ["assemble", "exact_duplicate", "1"],
+        ["assemble", "near_duplicate", "0"],
+    ]
+
+
+def test_drift_shows_each_snapshot_in_order():
+    record = {
+        "snapshot": "a",
+        "lines": 10,
+        "normalised": 9,
+        "kept": 8,
+        "shares": {"kept": 0.8, "axis_a": 0.5, "success": None, "judge_mean": 0.91},
+        "problems": 5,
+        "new_problems": 4,
+        "links_to_older": 1,
+        "judge_coefficients": {"1.000": 7},
+    }
+    rows = tables(drift_section([record]))["Snapshots in the order of their names"].rows
+
+    assert rows == [["a", "10", "9", "8", "80.0", "50.0", "", "0.91", "5", "4", "1"]]
+
+
+def test_curves_become_figures_and_gates_tables():
+    curve = [{"step": "1", "loss": "2.0"}, {"step": "2", "loss": "1.5"}]
+    section = training_section({"sft": curve}, {"sft": {"rows": 3, "dropped": {"over_budget": 1}}})
+
+    assert [block.caption for block in section.blocks] == ["loss of sft over 2 steps", "Mask gate of sft"]
+    assert section.blocks[1].rows == [["rows", "3"], ["dropped: over_budget", "1"]]
