@@ -104,6 +104,7 @@ def test_a_kill_of_a_plain_dvc_run_ends_its_script(fresh: Project, undisturbed):
     until(lambda: fresh.path("paused").exists())
     script = psutil.Process(int(fresh.path("paused").read_text()))
     run.kill()
+    run.wait()  # as a shell does: DVC takes a dead process that nobody reaped for a living one
     until(lambda: not script.is_running(), 60)
     resume(fresh)
     fresh.dvc("repro")
