@@ -21,6 +21,7 @@ TIMESTAMP = ".snakemake_timestamp"  # where Snakemake keeps the time of a direct
 
 def project_status(stages: list[Declaration], reasons: Reasons) -> None:
     """Write every stage's stamp and raise the times of up-to-date outputs just enough."""
+    _leave_the_future(stages)
     for stage in stages:
         if stage.address in reasons:
             _write_stale(stage, reasons[stage.address])
@@ -29,6 +30,14 @@ def project_status(stages: list[Declaration], reasons: Reasons) -> None:
     settled = [stage for stage in stages if stage.address not in reasons]
     while sum(_raise_times(stage) for stage in settled):  # to a fixed point: hard links to one object share a time
         pass
+
+
+def _leave_the_future(stages: list[Declaration]) -> None:
+    """Bring times ahead of the clock (of another machine, of a bad copy) down to now: no output could outdate them."""
+    now = time.time_ns()
+    for path in {Path(path) for stage in stages for path in (*stage.input_files, *stage.outputs.values())}:
+        if _time(path, targets=True) > now:
+            _set_time(path, now)
 
 
 def _write_stale(stage: Declaration, reasons: list[str]) -> None:
