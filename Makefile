@@ -19,7 +19,7 @@ venv: $(VENV)/.installed
 # The .pth line lets `.venv/bin/dvc` and `.venv/bin/snakemake` find this environment's `python` when it is not activated.
 $(VENV)/.installed: requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	echo 'import os, sys; os.environ["PATH"] = os.pathsep.join([os.path.join(sys.prefix, "bin"), os.environ.get("PATH", "")])' \
 		> "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tracemill_path.pth"
@@ -27,7 +27,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 
 lock:
 	(echo '# Exact versions of everything that `make` installs; written by `make lock` from pyproject.toml.'; \
-		$(BIN)/python -m pip freeze --exclude-editable) > requirements.lock.new
+		$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//') > requirements.lock.new
 	mv requirements.lock.new requirements.lock
 
 sync: venv
@@ -40,6 +40,7 @@ check: venv
 	snakefmt --check Snakefile rules
 	snakemake --lint
 	tracemill sync --check
+	$(BIN)/python -m pip check
 
 quick: venv
 	$(PYTEST) -m "not torch and not slow and not e2e and not gpu"
