@@ -49,7 +49,7 @@ test: venv # two at a time: most end-to-end rows wait for processes to start
 	$(PYTEST) -n 2 -m "not slow and not gpu"
 
 test-slow: venv
-	$(PYTEST) -m "slow and not gpu" --timeout=3600
+	$(PYTEST) -n 2 --dist loadfile -m "slow and not gpu" --timeout=3600
 
 # The same graph on the 750 real problems and their catalogue, in a copy of the project under build/real.
 real: venv
