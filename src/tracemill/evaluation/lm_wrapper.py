@@ -18,6 +18,7 @@ from lm_eval.api.registry import register_model
 
 from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.environment.problem import Problem
+from tracemill.errors import StageError
 from tracemill.evaluation.collect import Arena, Job, collect
 from tracemill.evaluation.metrics import AXES
 from tracemill.evaluation.params import RolloutParams
@@ -128,7 +129,7 @@ class TracemillLM(LM):  # type: ignore[misc]
         from tracemill.evaluation.transformers_policy import TransformersPolicy
 
         if not isinstance(self.policy, TransformersPolicy):
-            raise NotImplementedError(f"{self.policy.name} plays episodes only; use backend transformers for this task")
+            raise StageError(f"{self.policy.name} plays episodes only; use backend transformers for this task")
         tokenizer = self.policy.tokenizer
         prompts = [
             Prompt(f"text-{start + i}", tuple(tokenizer(text, add_special_tokens=False)["input_ids"]), start + i, s)
@@ -140,11 +141,11 @@ class TracemillLM(LM):  # type: ignore[misc]
 
     def loglikelihood(self, requests: Sequence[Any]) -> list[tuple[float, bool]]:
         """Not served: tasks that score likelihoods run with `--model hf`."""
-        raise NotImplementedError("the model `tracemill` plays and generates; use --model hf for likelihoods")
+        raise StageError("the model `tracemill` plays and generates; use --model hf for likelihoods")
 
     def loglikelihood_rolling(self, requests: Sequence[Any]) -> list[float]:
         """Not served: tasks that score likelihoods run with `--model hf`."""
-        raise NotImplementedError("the model `tracemill` plays and generates; use --model hf for likelihoods")
+        raise StageError("the model `tracemill` plays and generates; use --model hf for likelihoods")
 
 
 def cut_at(text: str, until: Sequence[str]) -> str:
