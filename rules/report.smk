@@ -10,8 +10,10 @@ rule render_report:
         clusters="data/leakage/clusters.json",
         shares="data/leakage/shares.json",
         audit="data/leakage/audit.json",
+        models=expand("data/models/{stage}", stage=["base", *PROJECT.chain]),
         curves=expand("data/training/{stage}/plot_curve.csv", stage=PROJECT.chain),
         masks=expand("data/training/{stage}/masks.json", stage=PROJECT.chain),
+        rollouts=expand("data/training/{stage}/rollouts.json", stage=PROJECT.rolled_out),
         evaluations=expand("data/evaluation/{checkpoint}/summary.json", checkpoint=PROJECT.checkpoints),
         episodes=expand("data/evaluation/{checkpoint}/episodes.jsonl.zst", checkpoint=PROJECT.checkpoints),
         artifacts=[
@@ -24,14 +26,13 @@ rule render_report:
             "data/corpus/corpus.parquet",
             "data/leakage/nodes.parquet",
             "data/leakage/pools.parquet",
-            "data/models/base",
             *expand("data/training/{stage}/rows.parquet", stage=PROJECT.chain),
-            *expand("data/models/{stage}", stage=PROJECT.chain),
+            *expand("data/models/{stage}", stage=["base", *PROJECT.chain]),
             *expand("data/evaluation/{checkpoint}/episodes.jsonl.zst", checkpoint=PROJECT.checkpoints),
         ],
         versions="versions.txt",
     output:
-        report="data/report/report.html",
+        report=report("data/report/report.html", category="Report"),
         metrics="data/report/metrics.json",
     log:
         "logs/render_report.log",

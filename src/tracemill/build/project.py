@@ -57,6 +57,11 @@ class Project:
         return [f"data/training/{stage}/{name}.jsonl.zst"] if name else []
 
     @property
+    def rolled_out(self) -> list[str]:
+        """Training stages before which the parent plays training problems."""
+        return [name for name in self.chain if any("rollouts" in path for path in self.episodes_of(name))]
+
+    @property
     def chain(self) -> list[str]:
         """Training stages in the order of the recipe: each behind its parent, equals by name."""
         ordered: list[str] = []

@@ -24,6 +24,8 @@ from tracemill.report.params import ReportParams
 from tracemill.report.render import render_page
 from tracemill.report.trajectories import Entry, pack, page_messages
 
+LAST_BUILDS = "../../logs/builds.html"
+
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """Files of the report. Lists hold one file for each snapshot, training stage or checkpoint, told by its folder."""
@@ -38,8 +40,10 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     clusters: Path
     shares: Path
     audit: Path
+    models: list[Path]
     curves: list[Path]
     masks: list[Path]
+    rollouts: list[Path]
     evaluations: list[Path]
     episodes: list[Path]
     artifacts: list[Path]
@@ -56,7 +60,12 @@ def build_report(inputs: Inputs, page: Path, metrics: Path, params: ReportParams
     known = {name: summary["suites"][SUITE] for name, summary in summaries.items() if SUITE in summary["suites"]}
     sections = [
         results_section(summaries, compare_all(list(records.items())), published_rows()),
-        training_section(_by_folder(inputs.curves, _read_csv), _by_folder(inputs.masks, read_json)),
+        training_section(
+            _read_recipe(inputs.models),
+            _by_folder(inputs.curves, _read_csv),
+            _by_folder(inputs.masks, read_json),
+            _by_folder(inputs.rollouts, read_json),
+        ),
         funnel_section(
             _by_folder(inputs.traces, read_json),
             _by_folder(inputs.filtered, read_json),
@@ -73,13 +82,20 @@ def build_report(inputs: Inputs, page: Path, metrics: Path, params: ReportParams
         _facts_section(inputs.versions, summaries, read_json(inputs.shares)["version"]),
     ]
     entries = _entries(records, inputs.corpus, params)
-    page.write_text(render_page(params.title, headline(known), sections, *pack(entries)), encoding="utf-8")
+    html = render_page(params.title, headline(known), sections, *pack(entries), links={"Last builds": LAST_BUILDS})
+    page.write_text(html, encoding="utf-8")
     metrics.write_bytes(msgspec.json.format(msgspec.json.encode(_flat(known), order="sorted")) + b"\n")
 
 
 def read_json(path: Path) -> Any:
     """Content of a JSON file."""
     return msgspec.json.decode(path.read_bytes())
+
+
+def _read_recipe(models: Sequence[Path]) -> list[Any]:
+    """The lineage records of all checkpoints, each stage once, in the order of `models`."""
+    records = {record["stage"]: record for model in models for record in read_json(model / "lineage.json")}
+    return list(records.values())
 
 
 def _read_csv(path: Path) -> list[dict[str, str]]:

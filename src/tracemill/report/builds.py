@@ -1,6 +1,6 @@
 """The page of the last builds: why each stage ran, and how long it took.
 
-Times are no artifact: this page is written from `logs/builds.jsonl` whenever it is asked for, and is neither cached nor
+Times are no artifact: this page is written from `logs/builds.jsonl` at the end of each build, and is neither cached nor
 compared.
 """
 
@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from tracemill.build.journal import entries
 from tracemill.report.blocks import Block, Section, Text, number, table
 from tracemill.report.render import render_page
 
+PAGE = Path("logs/builds.html")
 MOST_BUILDS = 20
 
 
-def render_builds(entries: Iterable[Mapping[str, Any]]) -> str:
+def write_page(path: Path = PAGE) -> None:
+    """Write the page of the builds that the log of this project holds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render_builds(entries()), encoding="utf-8")
+
+
+def render_builds(log: Iterable[Mapping[str, Any]]) -> str:
     """Return the page of the latest builds, newest first, from the lines of the build log, oldest first."""
     builds: list[dict[str, Any]] = []
-    for entry in entries:
+    for entry in log:
         if entry["event"] == "build" or not builds:
             builds.append({"time": entry["time"], "reasons": {}, "stages": [], "outcome": "still running, or killed"})
         if entry["event"] == "build":

@@ -17,9 +17,7 @@ def builds(
     output: Annotated[Path, typer.Option(help="The page to write.")] = Path("logs/builds.html"),
 ) -> None:
     """Write a page of the last builds: why each stage ran, and how long it took."""
-    from tracemill.build.journal import entries
-    from tracemill.report.builds import render_builds
+    from tracemill.report.builds import write_page
 
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(render_builds(entries()), encoding="utf-8")
+    write_page(output)
     typer.echo(f"wrote {output}")

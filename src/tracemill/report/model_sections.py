@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tracemill.report.blocks import Block, Figure, Section, Table, counts_table, interval, number, percent, table
@@ -12,9 +12,15 @@ Json = Mapping[str, Any]
 SUITE = "eval"
 
 
-def training_section(curves: Mapping[str, Sequence[Mapping[str, str]]], masks: Mapping[str, Json]) -> Section:
-    """Curves by stage (rows of plot_curve.csv) and what each mask gate counted."""
-    blocks: list[Block] = []
+def training_section(
+    recipe: Sequence[Json],
+    curves: Mapping[str, Sequence[Mapping[str, str]]],
+    masks: Mapping[str, Json],
+    rollouts: Mapping[str, Json],
+) -> Section:
+    """The recipe (lineage records, base first), curves by stage (rows of plot_curve.csv), what each mask gate counted,
+    and what rollouts yielded."""
+    blocks: list[Block] = [_recipe(recipe)] if recipe else []
     for stage, rows in curves.items():
         for column in _plotted(rows):
             points = [(float(row["step"]), float(row[column])) for row in rows if row.get(column)]
@@ -27,11 +33,39 @@ def training_section(curves: Mapping[str, Sequence[Mapping[str, str]]], masks: M
         if isinstance(dropped, Mapping):
             counts |= {f"dropped: {reason}": n for reason, n in dropped.items()}
         blocks.append(counts_table(f"Mask gate of {stage}", counts, "what"))
+    if rollouts:
+        blocks.append(_yield(rollouts))
     return Section("training", "Training", "What was supervised is exactly the assistant's turns.", blocks)
 
 
+def _recipe(recipe: Sequence[Json]) -> Table:
+    rows = [[record["stage"], record["kind"], ", ".join(_settings(record["params"]))] for record in recipe]
+    return Table("The recipe, each stage with all of its settings", ["stage", "kind", "settings"], rows)
+
+
+def _settings(params: Json, prefix: str = "") -> Iterator[str]:
+    for key, value in params.items():
+        if isinstance(value, Mapping):
+            yield from _settings(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key} = {value}"
+
+
+def _yield(rollouts: Mapping[str, Json]) -> Table:
+    rows = [
+        [stage, category, *(counts[key] for key in ("episodes", "successes", "problems", "solved", "mixed"))]
+        for stage, summary in rollouts.items()
+        for category, counts in summary["by_category"].items()
+    ]
+    columns = ["stage", "category", "episodes", "successes", "problems", "solved at least once", "some but not all"]
+    return table("What rollouts on training problems yielded", columns, rows, [2, 3, 4, 5, 6])
+
+
 def _plotted(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    wanted = ("loss", "mean_token_accuracy", "reward", "kl", "rewards/margins")
+    wanted = (
+        *("loss", "mean_token_accuracy", "reward", "rewards/outcome/mean", "rewards/match/mean"),
+        *("hallucinated_ids", "kl", "completions/mean_length", "rewards/margins"),
+    )
     return [name for name in wanted if rows and name in rows[0]]
 
 
@@ -44,7 +78,9 @@ def results_section(summaries: Mapping[str, Json], tests: Sequence[Json], publis
             plot_rates(_by_category(known), "Success by category"),
             "Strict success, greedy, with 95% Wilson intervals.",
         ),
+        Figure(plot_rates(_by_bucket(known), "Success by kind of problem"), "Few problems of a kind: wide intervals."),
         _buckets(known),
+        Figure(plot_rates(_by_axis(known), "Mean score of each axis"), "Means over episodes, without interval."),
         _axes(known),
         *_pass_curve(known),
         _tests(tests),
@@ -100,6 +136,26 @@ def _by_category(known: Mapping[str, Json]) -> dict[str, dict[str, tuple[float, 
             if rate["n"]:
                 mark = (100 * rate["value"], 100 * rate["low"], 100 * rate["high"])
                 groups.setdefault(category, {})[name] = mark
+    return groups
+
+
+def _by_bucket(known: Mapping[str, Json]) -> dict[str, dict[str, tuple[float, float, float]]]:
+    groups: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for name, suite in known.items():
+        for bucket, block in suite["by_bucket"].items():
+            rate = block["success"]
+            if rate["n"]:
+                mark = (100 * rate["value"], 100 * rate["low"], 100 * rate["high"])
+                groups.setdefault(bucket, {})[name] = mark
+    return dict(sorted(groups.items()))
+
+
+def _by_axis(known: Mapping[str, Json]) -> dict[str, dict[str, tuple[float, float, float]]]:
+    groups: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for name, suite in known.items():
+        for axis, value in suite["axes"].items():
+            if value is not None:
+                groups.setdefault(axis, {})[name] = (100 * value,) * 3
     return groups
 
 

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from tracemill.report.blocks import Section
 
 
-def render_page(title: str, lead: str, sections: Sequence[Section], index: str = "", chunks: Sequence[str] = ()) -> str:
-    """Return the page; `index` and `chunks` are the packed trajectories (report.trajectories.pack), empty for none."""
+def render_page(
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    index: str = "",
+    chunks: Sequence[str] = (),
+    links: Mapping[str, str] | None = None,
+) -> str:
+    """Return the page; `index` and `chunks` are the packed trajectories (report.trajectories.pack), empty for none.
+
+    `links` are names and relative addresses of neighbouring pages, followed only when a reader asks.
+    """
     from jinja2 import Environment, StrictUndefined
 
     page = files("tracemill.report") / "page"
@@ -28,6 +38,7 @@ def render_page(title: str, lead: str, sections: Sequence[Section], index: str =
         sections=sections,
         index=index,
         chunks=chunks,
+        links=links or {},
         style=(page / "style.css").read_text(encoding="utf-8"),
         script=script,
         script_digest="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

@@ -93,7 +93,17 @@ def test_drift_shows_each_snapshot_in_order():
 
 def test_curves_become_figures_and_gates_tables():
     curve = [{"step": "1", "loss": "2.0"}, {"step": "2", "loss": "1.5"}]
-    section = training_section({"sft": curve}, {"sft": {"rows": 3, "dropped": {"over_budget": 1}}})
+    section = training_section([], {"sft": curve}, {"sft": {"rows": 3, "dropped": {"over_budget": 1}}}, {})
 
     assert [block.caption for block in section.blocks] == ["loss of sft over 2 steps", "Mask gate of sft"]
     assert section.blocks[1].rows == [["rows", "3"], ["dropped: over_budget", "1"]]
+
+
+def test_the_recipe_prints_every_setting_and_rollouts_their_yield():
+    record = {"stage": "dr_grpo", "kind": "dr_grpo", "params": {"grpo": {"scale_rewards": "none"}, "seed": 0}}
+    counts = {"episodes": 8, "successes": 3, "problems": 2, "solved": 1, "mixed": 1}
+    section = training_section([record], {}, {}, {"rejection": {"by_category": {"all": counts}}})
+
+    recipe, rollouts = section.blocks
+    assert recipe.rows == [["dr_grpo", "dr_grpo", "grpo.scale_rewards = none, seed = 0"]]
+    assert rollouts.rows == [["rejection", "all", "8", "3", "2", "1", "1"]]
