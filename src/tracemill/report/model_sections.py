@@ -80,7 +80,10 @@ def results_section(summaries: Mapping[str, Json], tests: Sequence[Json], publis
         ),
         Figure(plot_rates(_by_bucket(known), "Success by kind of problem"), "Few problems of a kind: wide intervals."),
         _buckets(known),
-        Figure(plot_rates(_by_axis(known), "Mean score of each axis"), "Means over episodes, without interval."),
+        Figure(
+            plot_rates(_by_axis(known), "Mean score of each axis", "percent"),
+            "Means over all episodes; a problem that does not ask for an axis counts 0 on it.",
+        ),
         _axes(known),
         *_pass_curve(known),
         _tests(tests),

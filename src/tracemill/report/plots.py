@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, SOFT = "#010101", "#020202"
-SERIES = tuple(f"#0{number}0{number}0{number}" for number in range(3, 9))
+SERIES = tuple(f"#0{number:x}0{number:x}0{number:x}" for number in range(3, 11))
 _VARIABLES = {INK: "var(--ink)", SOFT: "var(--soft)"} | {
     colour: f"var(--series-{number})" for number, colour in enumerate(SERIES)
 }
@@ -66,7 +66,9 @@ def plot_bars(values: Mapping[str, float], title: str, unit: str) -> str:
     return _svg(figure, title)
 
 
-def plot_rates(groups: Mapping[str, Mapping[str, Interval]], title: str) -> str:
+def plot_rates(
+    groups: Mapping[str, Mapping[str, Interval]], title: str, unit: str = "percent, with 95% interval"
+) -> str:
     """Rates with intervals (percent): one row for each group, one mark for each series in it."""
     series = list(dict.fromkeys(name for group in groups.values() for name in group))
     figure, axes = _figure(0.9 + 0.2 * len(groups) * max(len(series), 1), title)
@@ -87,7 +89,7 @@ def plot_rates(groups: Mapping[str, Mapping[str, Interval]], title: str) -> str:
     axes.set_yticks(range(len(groups)), [_plain(name) for name in groups])
     axes.invert_yaxis()
     axes.set_xlim(-1, 101)
-    axes.set_xlabel("percent, with 95% interval", color=SOFT)
+    axes.set_xlabel(unit, color=SOFT)
     _legend(axes, len(series))
     return _svg(figure, title)
 
