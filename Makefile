@@ -13,6 +13,7 @@ export OMP_NUM_THREADS ?= 1
 all: venv
 	tracemill check --quick
 	snakemake --cores all
+	tracemill builds
 
 venv: $(VENV)/.installed
 

@@ -89,12 +89,9 @@ class Build:
         return reasons
 
     def end(self, outcome: str) -> None:
-        """Note the end of a build and write the page of the last ones; the kernel frees the lock."""
+        """Note the end of a build; the kernel frees its lock."""
         if self.mode == "build":
             record("end", outcome=outcome, seconds=round(time.monotonic() - self.started, 3))
-            from tracemill.report.builds import write_page
-
-            write_page()
 
 
 def _patiently(ask: Callable[[], Reasons], patience: float) -> Reasons:

@@ -1,6 +1,6 @@
 """The page of the last builds: why each stage ran, and how long it took.
 
-Times are no artifact: this page is written from `logs/builds.jsonl` at the end of each build, and is neither cached nor
+Times are no artifact: this page is written from `logs/builds.jsonl` whenever it is asked for, and is neither cached nor
 compared.
 """
 
