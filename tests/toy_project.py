@@ -47,7 +47,7 @@ class Project:
     def run(self, *command: str, expect: int | None = 0) -> str:
         with self.start(*command) as process:
             try:
-                output, _ = process.communicate(timeout=900)
+                output, _ = process.communicate(timeout=2700)
             finally:
                 process.kill()
         if expect is not None:
