@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 CONFIGURATIONS = Path("/etc/slurm")  # where `srun` on a node looks: the executor passes no SLURM_CONF on
 NEEDED = ("munged", "mungekey", "slurmctld", "slurmd", "sbatch", "squeue")
 
@@ -47,10 +49,19 @@ def missing() -> str:
     """Why there can be no cluster here; empty when there can."""
     if os.geteuid() != 0:
         return "starting Slurm's daemons needs root"
-    if (CONFIGURATIONS / "slurm.conf").exists():
-        return "this machine belongs to a cluster already"
+    if _belongs_to_a_cluster():
+        return "this machine belongs to a Slurm cluster already"
     absent = [name for name in NEEDED if shutil.which(name) is None]
     return f"Slurm is not installed ({', '.join(absent)} not found): apt-get install slurm-wlm munge" if absent else ""
+
+
+def _belongs_to_a_cluster() -> bool:
+    """Whether a configuration is there that is not what a killed test left behind."""
+    try:
+        ours = (CONFIGURATIONS / "slurm.conf").read_text().startswith(CONFIGURATION.splitlines()[0])
+    except FileNotFoundError:
+        return False
+    return not ours or any(process.name() == "slurmctld" for process in psutil.process_iter())
 
 
 @contextmanager
