@@ -28,7 +28,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 
 lock:
 	(echo '# Exact versions of everything that `make` installs; written by `make lock` from pyproject.toml.'; \
-		$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//') > requirements.lock.new
+		$(BIN)/python -m pip freeze --all --exclude-editable | sed '/^pip==/d; s/+cpu$$//') > requirements.lock.new
 	mv requirements.lock.new requirements.lock
 
 sync: venv
