@@ -63,15 +63,15 @@ class Project:
 
     @property
     def chain(self) -> list[str]:
-        """Training stages in the order of the recipe: each behind its parent, equals by name."""
+        """Training stages in the order of params.yaml, each behind its parent; new order alone draws no page anew."""
         ordered: list[str] = []
-        waiting = sorted(self.stages)
+        waiting = list(self.stages)
         while waiting:
-            ready = [name for name in waiting if self.parent(name) not in waiting]
-            if not ready:
+            ready = next((name for name in waiting if self.parent(name) not in waiting), None)
+            if ready is None:
                 raise ParamsError(f"{PARAMS}: training.stages: {', '.join(waiting)} are each other's parents")
-            ordered += ready
-            waiting = [name for name in waiting if name not in ready]
+            ordered.append(ready)
+            waiting.remove(ready)
         return ordered
 
     @property
@@ -90,7 +90,7 @@ class Project:
 
     def shape(self) -> str:
         """Canonical text of everything that the rules can see."""
-        return json.dumps([self.sources, self.stages, self.files], sort_keys=True)
+        return json.dumps([self.sources, list(self.stages.items()), self.files], sort_keys=True)
 
 
 FILES = {

@@ -82,14 +82,26 @@ def build_report(inputs: Inputs, page: Path, metrics: Path, params: ReportParams
         _facts_section(inputs.versions, summaries, read_json(inputs.shares)["version"]),
     ]
     entries = _entries(records, inputs.corpus, params)
-    html = render_page(params.title, headline(known), sections, *pack(entries), links={"Last builds": LAST_BUILDS})
+    html = render_page(
+        params.title,
+        headline(known, ends_of(inputs.models)),
+        sections,
+        *pack(entries),
+        links={"Last builds": LAST_BUILDS},
+    )
     page.write_text(html, encoding="utf-8")
-    metrics.write_bytes(msgspec.json.format(msgspec.json.encode(_flat(known), order="sorted")) + b"\n")
+    metrics.write_bytes(msgspec.json.format(msgspec.json.encode(_flat(known))) + b"\n")
 
 
 def read_json(path: Path) -> Any:
     """Content of a JSON file."""
     return msgspec.json.decode(path.read_bytes())
+
+
+def ends_of(models: Sequence[Path]) -> list[str]:
+    """Names of the checkpoints that no other one was trained from, in the order of `models` (their folders)."""
+    ancestors = {record["stage"] for model in models for record in read_json(model / "lineage.json")[:-1]}
+    return [model.name for model in models if model.name not in ancestors]
 
 
 def _read_recipe(models: Sequence[Path]) -> list[Any]:

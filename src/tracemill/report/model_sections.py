@@ -94,10 +94,15 @@ def results_section(summaries: Mapping[str, Json], tests: Sequence[Json], publis
     return Section("results", "Checkpoints", lead, blocks)
 
 
-def headline(known: Mapping[str, Json]) -> str:
-    """One sentence: success of the base and of the last checkpoint, with n and interval."""
-    parts = [f"{name} {_rate_words(suite['success'])}" for name, suite in known.items() if name != "expert"]
-    return "; ".join([parts[0], parts[-1]] if len(parts) > 1 else parts) + "." if parts else "Nothing was evaluated."
+def headline(known: Mapping[str, Json], ends: Sequence[str]) -> str:
+    """Success of the base and of every end of the recipe, with n and interval: none is picked for its score."""
+    parts = [f"{name} {_rate_words(known[name]['success'])}" for name in ["base", *ends] if name in known]
+    if not parts:
+        return "Nothing was evaluated."
+    steps = {step for suite in known.values() if (step := suite["success"]["step"]) is not None}
+    worth = [f" One problem is {100 * steps.pop():.2f} points."] if len(steps) == 1 else []
+    where = "strict success on the eval pool, base model first, then every end of the recipe."
+    return "".join([f"{'; '.join(parts)}: {where}", *worth])
 
 
 def _rate_words(rate: Json) -> str:

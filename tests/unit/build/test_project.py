@@ -37,6 +37,15 @@ def test_checkpoints_follow_the_chain_of_parents():
     assert not re.fullmatch(project.of_kind("dr_grpo"), "kto")
 
 
+def test_stages_keep_the_order_of_the_file_behind_their_parents():
+    parents = {"late": "sft", "z_first": "sft", "a_second": "sft", "sft": "base", "apart": "base"}
+    stages = {name: {"kind": "kto", "parent": parent} for name, parent in parents.items()}
+    project = project_of({**DOCUMENT, "training": {"stages": stages}})
+    assert project.chain == ["sft", "late", "z_first", "a_second", "apart"]
+    swapped = {name: stages[name] for name in ("a_second", "z_first", "late", "sft", "apart")}
+    assert project_of({**DOCUMENT, "training": {"stages": swapped}}).shape() != project.shape()
+
+
 def test_files_are_inputs_and_the_arena_is_none():
     assert project_of(DOCUMENT).files == {"catalog": [], "problems": ["p.jsonl"], "protected": ["suite.jsonl"]}
 

@@ -1,6 +1,9 @@
 """The page's tables say n and interval beside each rate, and keep published numbers apart."""
 
+import json
+
 from tracemill.evaluation.published import published_rows
+from tracemill.report.build import ends_of
 from tracemill.report.corpus_sections import drift_section, funnel_section
 from tracemill.report.model_sections import headline, results_section, training_section
 
@@ -35,12 +38,26 @@ def tables(section):
     return {block.caption: block for block in section.blocks if hasattr(block, "rows")}
 
 
-def test_the_headline_names_first_and_last_checkpoint_with_n_and_interval():
-    suites = {name: found["suites"]["eval"] for name, found in KNOWN.items()}
+def test_the_headline_names_base_and_every_end_of_the_recipe_with_n_and_interval():
+    base, sft = (KNOWN[name]["suites"]["eval"] for name in ("base", "sft"))
+    known = {"expert": sft, "base": base, "sft": sft, "kto": base, "dr_grpo": sft}
 
-    assert headline({"expert": suites["sft"], **suites}) == (
-        "base 0.0% (n = 4, 95% interval 10.0 to 90.0); sft 75.0% (n = 4, 95% interval 10.0 to 90.0)."
+    assert headline(known, ["kto", "dr_grpo"]) == (
+        "base 0.0% (n = 4, 95% interval 10.0 to 90.0); kto 0.0% (n = 4, 95% interval 10.0 to 90.0); "
+        "dr_grpo 75.0% (n = 4, 95% interval 10.0 to 90.0): strict success on the eval pool, base model first, then "
+        "every end of the recipe. One problem is 25.00 points."
     )
+    assert headline({}, ["kto"]) == "Nothing was evaluated."
+
+
+def test_the_ends_of_the_recipe_are_what_nothing_else_was_trained_from(tmp_path):
+    chains = {"base": [], "sft": ["base"], "kto": ["base", "sft"], "dr_grpo": ["base", "sft"]}
+    for name, before in chains.items():
+        (tmp_path / name).mkdir()
+        lineage = [{"stage": stage} for stage in [*before, name]]
+        (tmp_path / name / "lineage.json").write_text(json.dumps(lineage))
+
+    assert ends_of([tmp_path / name for name in chains]) == ["kto", "dr_grpo"]
 
 
 def test_published_rows_are_marked_and_come_last():
