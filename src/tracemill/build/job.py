@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tracemill.build import process
 from tracemill.build.declare import STAMPS
+from tracemill.build.dvc_files import lock_entries_replaced, params_read_once
 from tracemill.build.graph import outputs_of
 from tracemill.build.status import holders
 from tracemill.own_code import prefer_own_code
@@ -41,7 +42,8 @@ def _reproduce(address: str, log: str) -> int:
 
     pull = ["--pull"] if _remote() else []
     while True:
-        status = int(dvc(["--wait-for-lock", "repro", "--single-item", *pull, address]) or 0)
+        with params_read_once(), lock_entries_replaced():
+            status = int(dvc(["--wait-for-lock", "repro", "--single-item", *pull, address]) or 0)
         text = Path(log).read_text(encoding="utf-8", errors="replace")
         if status == 0 or "is busy, it is being blocked by" not in text.rsplit("\n\nwaiting for", 1)[-1]:
             return status

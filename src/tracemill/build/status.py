@@ -3,10 +3,9 @@
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from copy import deepcopy
 from typing import Any
 
+from tracemill.build.dvc_files import params_read_once
 from tracemill.errors import BusyError, StageError
 
 Reasons = dict[str, list[str]]
@@ -21,7 +20,7 @@ def stale_stages() -> Reasons:
 
     _quiet()
     try:
-        with Repo() as repo, _params_read_once():
+        with Repo() as repo, params_read_once():
             status = repo.status()
             stages = {stage.addressing: stage for stage in repo.index.stages} if status else {}
     except LockError as error:
@@ -29,25 +28,6 @@ def stale_stages() -> Reasons:
     except DvcException as error:
         raise StageError(f"DVC cannot tell what is stale: {' '.join(str(error).split())}") from error
     return {address: list(_reasons(entries, stages.get(address))) for address, entries in status.items()}
-
-
-@contextmanager
-def _params_read_once() -> Iterator[None]:
-    """Parse params.yaml once for all stages: DVC reads it anew for each, and within one answer it cannot change."""
-    from dvc.dependency import param
-
-    original, known = param.load_path, dict[str, Any]()
-
-    def load(path: str, fs: Any, **options: Any) -> Any:
-        if path not in known:
-            known[path] = original(path, fs, **options)
-        return deepcopy(known[path])
-
-    param.load_path = load
-    try:
-        yield
-    finally:
-        param.load_path = original
 
 
 def holders(message: str) -> str:
