@@ -1,4 +1,4 @@
-rule evaluate_model:
+rule play_suites:
     input:
         model=lambda wildcards: PROJECT.model_of(wildcards.checkpoint),
         problems="data/environment/problems.jsonl",
@@ -7,11 +7,9 @@ rule evaluate_model:
         index="data/environment/index",
     output:
         episodes="data/evaluation/{checkpoint}/episodes.jsonl.zst",
-        metrics="data/evaluation/{checkpoint}/metrics.json",
-        summary="data/evaluation/{checkpoint}/summary.json",
-        plot="data/evaluation/{checkpoint}/plot_pass_at_k.csv",
+        played="data/evaluation/{checkpoint}/played.json",
     log:
-        "logs/evaluate_model/{checkpoint}.log",
+        "logs/play_suites/{checkpoint}.log",
     resources:
         gpu=1,
         mem_mb=8000,
@@ -25,6 +23,22 @@ rule evaluate_model:
             "environment.prompt",
             "environment.scorer",
         ],
+    shell:
+        JOB
+
+
+# apart from playing: a new metric costs no model call
+rule evaluate_model:
+    input:
+        episodes="data/evaluation/{checkpoint}/episodes.jsonl.zst",
+        played="data/evaluation/{checkpoint}/played.json",
+    output:
+        metrics="data/evaluation/{checkpoint}/metrics.json",
+        summary="data/evaluation/{checkpoint}/summary.json",
+        plot="data/evaluation/{checkpoint}/plot_pass_at_k.csv",
+    log:
+        "logs/evaluate_model/{checkpoint}.log",
+    localrule: True
     shell:
         JOB
 

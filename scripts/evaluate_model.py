@@ -1,46 +1,16 @@
-"""Let one checkpoint play the evaluation suites, and say how it did.
+"""Say what the episodes of one checkpoint show.
 
 python scripts/evaluate_model.py --checkpoint sft
 """
 
-from tracemill.environment.params import EpisodeParams, ObservationParams, PlayParams, PromptParams, ScorerParams
-from tracemill.evaluation.evaluate import Inputs, Outputs, Settings, evaluate_checkpoint
-from tracemill.evaluation.params import RolloutParams, SamplingParams, SuiteParams
+from tracemill.evaluation.measure import Outputs, measure_checkpoint
 from tracemill.stage import Stage, run
 
 
 def main(stage: Stage) -> None:
-    """Write the episodes, the few numbers of `dvc metrics show`, the summary with n and intervals, and pass@k."""
-    name = stage.wildcards["checkpoint"]
-    rollouts = stage.params("evaluation.rollouts", RolloutParams)
-    evaluate_checkpoint(
-        name,
-        Inputs(
-            model=None if name == "expert" else stage.input("model"),
-            problems=stage.input("problems"),
-            protected=stage.inputs("protected"),
-            pools=stage.input("pools"),
-            index=stage.input("index"),
-        ),
-        Outputs(
-            episodes=stage.output("episodes"),
-            metrics=stage.output("metrics"),
-            summary=stage.output("summary"),
-            plot=stage.output("plot"),
-        ),
-        stage.params("evaluation.suites", SuiteParams),
-        Settings(
-            rollouts=rollouts.model_copy(update={"backend": "expert"}) if name == "expert" else rollouts,
-            sampling=stage.params("evaluation.sampling", SamplingParams),
-            play=PlayParams(
-                episode=stage.params("environment.episode", EpisodeParams),
-                observation=stage.params("environment.observation", ObservationParams),
-                prompt=stage.params("environment.prompt", PromptParams),
-            ),
-            scorer=stage.params("environment.scorer", ScorerParams),
-        ),
-        stage.work,
-    )
+    """Write the few numbers of `dvc metrics show`, the summary with n and intervals, and pass@k."""
+    outputs = Outputs(stage.output("metrics"), stage.output("summary"), stage.output("plot"))
+    measure_checkpoint(stage.input("episodes"), stage.input("played"), outputs)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,9 @@ from tracemill.environment.index import build_index  # noqa: E402
 from tracemill.environment.params import PlayParams, ScorerParams  # noqa: E402
 from tracemill.environment.problem import write_problems  # noqa: E402
 from tracemill.errors import StageError  # noqa: E402
-from tracemill.evaluation.evaluate import Inputs, Outputs, Settings, evaluate_checkpoint  # noqa: E402
+from tracemill.evaluation.evaluate import Inputs, Settings, play_checkpoint  # noqa: E402
 from tracemill.evaluation.lm_eval_run import LmInputs, flat_scores, run_lm_eval, run_tasks  # noqa: E402
+from tracemill.evaluation.measure import Outputs, measure_checkpoint  # noqa: E402
 from tracemill.evaluation.params import LmEvalParams, RolloutParams, SamplingParams, SuiteParams  # noqa: E402
 from tracemill.leakage.nodes import problem_key  # noqa: E402
 
@@ -40,20 +41,21 @@ def built(tmp_path_factory):
     pl.DataFrame(rows, schema=columns, orient="row").write_parquet(root / "pools.parquet")
     save_checkpoint(root / "random")
     for name, model in (("expert", None), ("random", root / "random")):
-        evaluate_checkpoint(
+        folder = root / f"of-{name}"
+        folder.mkdir()
+        episodes, played = folder / "episodes.jsonl.zst", folder / "played.json"
+        play_checkpoint(
             name,
             Inputs(model, root / "problems.jsonl", [], root / "pools.parquet", root / "index"),
-            outputs(root / f"of-{name}"),
+            episodes,
+            played,
             SuiteParams(),
             settings("expert" if model is None else "transformers"),
             root / "work" / name,
         )
+        files = (folder / name for name in ("metrics.json", "summary.json", "plot.csv"))
+        measure_checkpoint(episodes, played, Outputs(*files))
     return root
-
-
-def outputs(folder):
-    folder.mkdir()
-    return Outputs(*(folder / n for n in ("episodes.jsonl.zst", "metrics.json", "summary.json", "plot.csv")))
 
 
 def settings(backend="transformers"):

@@ -14,7 +14,7 @@ import msgspec
 
 from tracemill.environment.problem import CATEGORIES
 from tracemill.evaluation.records import EpisodeRecord
-from tracemill.evaluation.statistics import compare_paired
+from tracemill.evaluation.statistics import compare_paired, holm
 
 _RESAMPLES = 10_000
 
@@ -52,11 +52,15 @@ def compare_checkpoints(
 def compare_all(
     checkpoints: Sequence[tuple[str, Sequence[EpisodeRecord]]], suite: str = "eval", seed: int = 0
 ) -> list[dict[str, Any]]:
-    """Return the test of each checkpoint against each earlier one, named `a` and `b`, in the order given."""
-    return [
+    """Return the test of each checkpoint against each earlier one, named `a` and `b`, in the order given; `p_holm` is
+    the p-value adjusted for their number.
+    """
+    tests = [
         {"a": name_a, "b": name_b, **compare_checkpoints(records_a, records_b, suite, seed)}
         for (name_a, records_a), (name_b, records_b) in combinations(checkpoints, 2)
     ]
+    adjusted = holm([1.0 if test["p_value"] is None else test["p_value"] for test in tests])
+    return [{**test, "p_holm": p} for test, p in zip(tests, adjusted, strict=True)]
 
 
 def describe(a: str, b: str, test: dict[str, Any]) -> str:

@@ -1,12 +1,12 @@
-"""One checkpoint, evaluated: a greedy episode for every problem, drawn ones for pass@k, and what they say.
+"""One checkpoint plays its suites: a greedy episode for every problem, drawn ones for pass@k.
 
-The summary names what it is about by digests (checkpoint, template, settings, suite): results with equal digests are
-the same result, others are compared on the problems that they share.
+Beside the episodes stands what they are about: digests of checkpoint, template, settings and suites. Results with equal
+digests are the same result, others are compared on the problems that they share. What the episodes say is computed
+apart (evaluation.measure), so that a new metric costs no model call.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import logging
 from collections.abc import Sequence
@@ -23,11 +23,10 @@ from tracemill.environment.titles import load_titles
 from tracemill.evaluation.backends import make_policy
 from tracemill.evaluation.collect import Arena, Job, collect, require_sound
 from tracemill.evaluation.journal import Journal
-from tracemill.evaluation.metrics import flat_metrics, pass_at, summarise
 from tracemill.evaluation.params import RolloutParams, SamplingParams, SuiteParams
 from tracemill.evaluation.policies import Sampling
-from tracemill.evaluation.records import EpisodeRecord, write_records
-from tracemill.evaluation.suites import EVAL_SUITE, SuiteProblem, Suites, hash_order, load_suites
+from tracemill.evaluation.records import EVAL_SUITE, EpisodeRecord, write_records
+from tracemill.evaluation.suites import PROTECTED_FULL, SuiteProblem, Suites, hash_order, load_suites
 
 logger = logging.getLogger(__name__)
 
@@ -58,28 +57,19 @@ class Inputs(msgspec.Struct, frozen=True):
     index: Path
 
 
-class Outputs(msgspec.Struct, frozen=True):
-    """Files that an evaluation writes."""
-
-    episodes: Path
-    metrics: Path
-    summary: Path
-    plot: Path
-
-
-def evaluate_checkpoint(
-    name: str, inputs: Inputs, outputs: Outputs, suites: SuiteParams, settings: Settings, work: Path
+def play_checkpoint(
+    name: str, inputs: Inputs, episodes: Path, played: Path, suites: SuiteParams, settings: Settings, work: Path
 ) -> None:
-    """Play, score and summarise the checkpoint `name`; finished episodes under `work` are not played again."""
+    """Play the checkpoint `name`; write its episodes, and to `played` what they are about.
+
+    Finished episodes under `work` are not played again.
+    """
     selected = load_suites(inputs.problems, inputs.protected, inputs.pools, suites.names, suites.most_problems)
     if not selected.problems:
         logger.warning("no problem is in the suites %s: the rates of %s are unknown", ", ".join(suites.names), name)
-    records = play_suites(selected.problems, inputs, settings, work)
-    summary = describe(name, selected, records, inputs.model, settings)
-    write_records(records, outputs.episodes)
-    outputs.metrics.write_bytes(_json(flat_metrics(summary["suites"])))
-    outputs.summary.write_bytes(_json(summary))
-    write_pass_curve(summary["suites"].get(EVAL_SUITE, {}), outputs.plot)
+    write_records(play_suites(selected.problems, inputs, settings, work), episodes)
+    about = describe(name, selected, inputs.model, settings)
+    played.write_bytes(msgspec.json.format(msgspec.json.encode(about), indent=1) + b"\n")
 
 
 def play_suites(
@@ -118,27 +108,8 @@ def drawn_jobs(problems: Sequence[SuiteProblem], params: SamplingParams) -> list
     ]
 
 
-def describe(
-    name: str, selected: Suites, records: Sequence[EpisodeRecord], model: Path | None, settings: Settings
-) -> dict[str, Any]:
-    """Return the summary of one checkpoint's episodes."""
-    suites = {}
-    for suite, whole in sorted(selected.whole.items()):
-        inside = [r for r in records if suite in r.suites]
-        suites[suite] = {
-            "digest": selected.digest(suite),
-            "whole": whole,
-            "limited": sum(suite in p.suites for p in selected.problems) < whole,
-            "contaminated": suite == "protected_full",
-            **summarise([r for r in inside if r.sampling.temperature == 0]),
-        }
-        drawn = [r for r in inside if r.sampling.temperature > 0]
-        if drawn and suite == EVAL_SUITE:
-            suites[suite]["pass_at"] = {
-                "temperature": settings.sampling.temperature,
-                "top_p": settings.sampling.top_p,
-                **pass_at(drawn),
-            }
+def describe(name: str, selected: Suites, model: Path | None, settings: Settings) -> dict[str, Any]:
+    """Return what the episodes of one checkpoint are about."""
     return {
         "checkpoint": name,
         "backend": settings.rollouts.backend,
@@ -152,7 +123,15 @@ def describe(
             "play": settings.play.model_dump(mode="json"),
             "scorer": {**settings.scorer.model_dump(mode="json"), "version": SCORER_VERSION},
         },
-        "suites": suites,
+        "suites": {
+            suite: {
+                "digest": selected.digest(suite),
+                "whole": whole,
+                "limited": sum(suite in p.suites for p in selected.problems) < whole,
+                "contaminated": suite == PROTECTED_FULL,
+            }
+            for suite, whole in sorted(selected.whole.items())
+        },
     }
 
 
@@ -170,16 +149,3 @@ def template_digest(folder: Path) -> str | None:
     """SHA-256 (hex) of the chat template that a checkpoint ships, None where it ships none in a file of its own."""
     path = folder / "chat_template.jinja"
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-
-
-def write_pass_curve(suite: dict[str, Any], path: Path) -> None:
-    """Write pass@k of the eval suite as CSV for `dvc plots`; the header alone where nothing was drawn."""
-    with path.open("w", newline="", encoding="ascii") as out:
-        table = csv.writer(out, lineterminator="\n")
-        table.writerow(["k", "pass_at_k", "low", "high"])
-        for row in suite.get("pass_at", {}).get("estimates", []):
-            table.writerow([row["k"], *(f"{row[key]:.6f}" for key in ("value", "low", "high"))])
-
-
-def _json(value: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"

@@ -20,10 +20,9 @@ from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.environment.problem import Problem
 from tracemill.errors import StageError
 from tracemill.evaluation.collect import Arena, Job, collect
-from tracemill.evaluation.metrics import AXES
 from tracemill.evaluation.params import RolloutParams
 from tracemill.evaluation.policies import ConcurrentPolicy, Policy, Sampling
-from tracemill.evaluation.records import EpisodeRecord
+from tracemill.evaluation.records import AXES, EpisodeRecord
 from tracemill.evaluation.suites import SuiteProblem
 
 EPISODE = "tracemill-episode:"

@@ -12,13 +12,9 @@ from typing import Any
 
 import msgspec
 
-from tracemill.environment.problem import CATEGORIES
-from tracemill.evaluation.records import EpisodeRecord
+from tracemill.environment.problem import CATEGORIES, Problem
+from tracemill.evaluation.records import AXES, EpisodeRecord
 from tracemill.evaluation.statistics import paired_bootstrap, pass_at_k, rate
-
-AXES = ("product", "gt", "title", "price", "service", "sku & attrs")
-"""Keys of the production score that are shares of wanted products or constraints; `shop` and `budget` are conditions.
-"""
 
 CONDITIONS = {"shop": "shop", "voucher": "budget"}
 
@@ -59,7 +55,7 @@ def _block(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
     return {
         "episodes": len(records),
         **_short(records),
-        "axes": {axis: _mean_score(records, axis) for axis in AXES},
+        "axes": {axis: axis_mean(records, axis) for axis in AXES},
         "conditions": {
             condition: _mean_score([r for r in records if r.problem.category == category], condition)
             for category, condition in CONDITIONS.items()
@@ -77,6 +73,25 @@ def _block(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
         "tool_errors": _summed(r.tool_errors for r in records),
         "unscored": sum(r.score is None for r in records),
     }
+
+
+def axis_mean(records: Sequence[EpisodeRecord], axis: str, seed: int = 0) -> dict[str, Any]:
+    """Mean of one axis over the problems that ask for it, with their number and a bootstrap interval over them.
+
+    Production counts 0 for a wanted product that does not ask for the axis; here such products do not count.
+    """
+    asking = [(asked_share(r.problem, axis), float((r.score or {}).get(axis, 0.0))) for r in records]
+    values = [min(1.0, value / share) for share, value in asking if share]
+    low, high = paired_bootstrap(values, seed, least=0.0) if values else (None, None)
+    return {"n": len(values), "value": mean(values), "low": low, "high": high}
+
+
+def asked_share(problem: Problem, axis: str) -> float:
+    """Share of the wanted products whose reward asks for an axis; `product` and `gt` concern all of them."""
+    fields = {"sku & attrs": ("sku_options", "attributes"), "product": ("product_id",), "gt": ("product_id",)}
+    names = fields.get(axis, (axis,))
+    asking = sum(any(reward.get(name) for name in names) for reward in problem.rewards)
+    return asking / len(problem.rewards) if asking else 0.0
 
 
 def mean(values: Sequence[float]) -> float | None:
@@ -119,7 +134,7 @@ def pass_at(records: Sequence[EpisodeRecord], ks: Sequence[int] | None = None, s
     estimates = []
     for k in ks if ks is not None else powers_of_two(n):
         values = [pass_at_k(n, sum(h), k) for h in hits.values()]
-        low, high = paired_bootstrap(values, seed)
+        low, high = paired_bootstrap(values, seed, least=0.0)
         estimates.append({"k": k, "value": mean(values), "low": low, "high": high})
     mixed = sum(0 < sum(h) < len(h) for h in hits.values())
     return {"problems": len(hits), "samples": n, "mixed_problems": mixed, "estimates": estimates}

@@ -13,8 +13,7 @@ import msgspec
 
 from tracemill.environment.episode import Call
 from tracemill.evaluation.parse import parse_turn
-from tracemill.evaluation.records import EpisodeRecord
-from tracemill.evaluation.suites import EVAL_SUITE
+from tracemill.evaluation.records import EVAL_SUITE, EpisodeRecord
 
 
 class Document(msgspec.Struct, frozen=True):

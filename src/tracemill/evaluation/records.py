@@ -22,6 +22,12 @@ from tracemill.environment.tools import TOOL_NAMES
 from tracemill.errors import InputError
 from tracemill.evaluation.policies import Reply, Sampling
 
+EVAL_SUITE = "eval"
+
+AXES = ("product", "gt", "title", "price", "service", "sku & attrs")
+"""Keys of the production score that are shares of wanted products or constraints; `shop` and `budget` are conditions.
+"""
+
 _ID = re.compile(r"[\w.\-]+")
 _ID_TOOLS = ("view_product_information", "recommend_product")
 

@@ -84,16 +84,32 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     return min(1.0, 2.0 * tail / float(2**discordant))
 
 
-def paired_bootstrap(differences: Sequence[float], seed: int, resamples: int = 10_000) -> tuple[float, float]:
-    """Return the 95% percentile interval of the mean of per-problem `differences`, resampling problems with
-    replacement.
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return the p-values adjusted for being several, in the order given (Holm 1979)."""
+    adjusted = [1.0] * len(p_values)
+    largest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = largest
+    return adjusted
 
-    Raises ValueError for no differences.
+
+def paired_bootstrap(
+    differences: Sequence[float], seed: int, resamples: int = 10_000, least: float = -1.0
+) -> tuple[float, float]:
+    """Return the 95% percentile interval of the mean of per-problem `differences`, resampling problems with
+    replacement. Values lie in [`least`, 1].
+
+    Where all values agree a resample says nothing; the interval then reaches as far as Wilson's for 0 of n. Raises
+    ValueError for no differences.
     """
     import numpy as np
 
     if not differences:
         raise ValueError("a paired bootstrap needs at least one problem")
+    if min(differences) == max(differences):
+        reach = wilson_interval(0, len(differences))[1]
+        return max(least, differences[0] - reach), min(1.0, differences[0] + reach)
     values = np.asarray(differences, dtype=np.float64)
     draws = np.random.default_rng(seed).integers(0, len(values), size=(resamples, len(values)), dtype=np.int64)
     low, high = np.quantile(values[draws].mean(axis=1), [0.025, 0.975])

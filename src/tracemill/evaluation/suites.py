@@ -14,10 +14,11 @@ from pathlib import Path
 import msgspec
 
 from tracemill.environment.problem import Problem, digest, read_problems
+from tracemill.evaluation.records import EVAL_SUITE
 from tracemill.leakage.nodes import problem_key
 from tracemill.leakage.pools import EVAL, NEVER_TOUCH, TRAIN, Pools, read_pools
 
-EVAL_SUITE, PROTECTED_CLEAN, PROTECTED_FULL, SEALED = "eval", "protected_clean", "protected_full", "never_touch"
+PROTECTED_CLEAN, PROTECTED_FULL, SEALED = "protected_clean", "protected_full", "never_touch"
 
 
 class SuiteProblem(msgspec.Struct, frozen=True):

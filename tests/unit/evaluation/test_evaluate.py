@@ -13,14 +13,14 @@ from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.environment.problem import write_problems
 from tracemill.evaluation.evaluate import (
     Inputs,
-    Outputs,
     Settings,
     describe,
     drawn_jobs,
-    evaluate_checkpoint,
     folder_digest,
     greedy_jobs,
+    play_checkpoint,
 )
+from tracemill.evaluation.measure import Outputs, measure_checkpoint, summarise_suites
 from tracemill.evaluation.params import EndpointParams, RolloutParams, SamplingParams, SuiteParams
 from tracemill.evaluation.records import read_records
 from tracemill.evaluation.suites import load_suites
@@ -50,9 +50,13 @@ def inputs(root):
     return Inputs(None, root / "problems.jsonl", [root / "protected.jsonl"], root / "pools.parquet", root / "index")
 
 
-def outputs(folder):
+def evaluate(name, source, folder, suites, work):
+    """Play and measure; returns the folder of the files."""
     folder.mkdir()
-    return Outputs(*(folder / name for name in ("episodes.jsonl.zst", "metrics.json", "summary.json", "plot.csv")))
+    episodes, played = folder / "episodes.jsonl.zst", folder / "played.json"
+    play_checkpoint(name, source, episodes, played, suites, settings(), work)
+    measure_checkpoint(episodes, played, Outputs(*(folder / n for n in ("metrics.json", "summary.json", "plot.csv"))))
+    return folder
 
 
 def settings(**rollouts):
@@ -62,10 +66,9 @@ def settings(**rollouts):
 
 
 def test_the_expert_solves_its_suites_and_the_files_say_so(built, tmp_path):
-    out = outputs(tmp_path / "out")
-    evaluate_checkpoint("expert", inputs(built), out, SuiteParams(), settings(), tmp_path / "work")
-    records = read_records(out.episodes)
-    summary, metrics = json.loads(out.summary.read_text()), json.loads(out.metrics.read_text())
+    out = evaluate("expert", inputs(built), tmp_path / "out", SuiteParams(), tmp_path / "work")
+    records = read_records(out / "episodes.jsonl.zst")
+    summary, metrics = (json.loads((out / name).read_text()) for name in ("summary.json", "metrics.json"))
     assert set(summary["suites"]) == {"eval", "protected_clean", "protected_full"}
     assert summary["suites"]["eval"]["episodes"] == 8
     assert [summary["suites"][s]["contaminated"] for s in sorted(summary["suites"])] == [False, False, True]
@@ -73,33 +76,30 @@ def test_the_expert_solves_its_suites_and_the_files_say_so(built, tmp_path):
     assert metrics["success"] > 0.95
     assert metrics["problems"] == 8
     assert all(r.outcome == "terminated" and r.problem_key for r in records)
-    assert out.plot.read_text() == "k,pass_at_k,low,high\n"
+    assert (out / "plot.csv").read_text() == "k,pass_at_k,low,high\n"
 
 
 def test_two_evaluations_are_equal_bytes(built, tmp_path):
-    made = []
-    for name in ("a", "b"):
-        out = outputs(tmp_path / name)
-        wave = 3 if name == "a" else 128
-        evaluate_checkpoint("expert", inputs(built), out, SuiteParams(), settings(), tmp_path / f"work-{wave}")
-        made.append([path.read_bytes() for path in (out.episodes, out.metrics, out.summary, out.plot)])
-    assert made[0] == made[1]
+    made = [
+        evaluate("expert", inputs(built), tmp_path / name, SuiteParams(), tmp_path / f"work-{name}") for name in "ab"
+    ]
+    first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in made)
+    assert len(first) == 5
+    assert first == second
 
 
 def test_a_limited_suite_says_so(built, tmp_path):
-    out = outputs(tmp_path / "out")
-    evaluate_checkpoint("expert", inputs(built), out, SuiteParams(most_problems=2), settings(), tmp_path / "work")
-    block = json.loads(out.summary.read_text())["suites"]["eval"]
+    out = evaluate("expert", inputs(built), tmp_path / "out", SuiteParams(most_problems=2), tmp_path / "work")
+    block = json.loads((out / "summary.json").read_text())["suites"]["eval"]
     assert (block["episodes"], block["whole"], block["limited"]) == (2, 8, True)
 
 
 def test_nothing_to_evaluate_is_no_error_and_no_number(built, tmp_path):
     write_problems([], tmp_path / "none.jsonl")
     empty = Inputs(None, tmp_path / "none.jsonl", [], built / "pools.parquet", built / "index")
-    out = outputs(tmp_path / "out")
-    evaluate_checkpoint("base", empty, out, SuiteParams(), settings(), tmp_path / "work")
-    assert json.loads(out.summary.read_text())["suites"] == {}
-    assert json.loads(out.metrics.read_text()) == {}
+    out = evaluate("base", empty, tmp_path / "out", SuiteParams(), tmp_path / "work")
+    assert json.loads((out / "summary.json").read_text())["suites"] == {}
+    assert json.loads((out / "metrics.json").read_text()) == {}
 
 
 def test_drawn_episodes_are_for_the_eval_pool_and_a_smaller_choice_stays_inside_a_larger_one(built):
@@ -133,6 +133,6 @@ def test_a_checkpoint_is_named_by_its_bytes_and_not_by_its_card(tmp_path):
 
 def test_pass_at_k_is_described_with_its_settings(built):
     problems = load_suites(inputs(built).problems, [], inputs(built).pools, ["eval"])
-    summary = describe("x", problems, [], None, settings())
+    summary = summarise_suites(describe("x", problems, None, settings()), [])
     assert "pass_at" not in summary["suites"]["eval"]
     assert summary["suites"]["eval"]["success"]["value"] is None

@@ -1,10 +1,11 @@
 """What episodes say about a checkpoint, with hand-counted values."""
 
+import msgspec
 import pytest
 
 from tracemill.environment.problem import Problem
 from tracemill.evaluation.compare import compare_all, compare_checkpoints
-from tracemill.evaluation.metrics import flat_metrics, pass_at, powers_of_two, summarise
+from tracemill.evaluation.metrics import axis_mean, flat_metrics, pass_at, powers_of_two, summarise
 from tracemill.evaluation.policies import Sampling
 from tracemill.evaluation.published import published_rows
 from tracemill.evaluation.records import EpisodeRecord
@@ -61,6 +62,21 @@ def test_the_whole_and_its_parts_are_counted_with_n_and_interval():
     assert summary["conditions"] == {"shop": 0.0, "budget": 1.0}
     assert {c: b["success"]["n"] for c, b in summary["by_category"].items()} == {"product": 3, "shop": 1, "voucher": 1}
     assert list(summary["by_bucket"]) == ["product/price", "product/single", "shop/two", "voucher"]
+
+
+def test_an_axis_is_averaged_over_the_products_that_ask_for_it():
+    asking = {"product_id": "p1", "price": [{"less than": [0, 9]}]}
+    plain = {"product_id": "p2", "attributes": []}
+    two = [record(name, False, score={"price": score}) for name, score in (("a", 0.5), ("b", 0.0), ("c", 0.0))]
+    records = [
+        msgspec.structs.replace(r, problem=Problem(r.problem.problem_id, "shop", "q", rewards))
+        for r, rewards in zip(two, ([asking, plain], [asking, plain], [plain]), strict=True)
+    ]
+    found = axis_mean(records, "price")
+    assert (found["n"], found["value"]) == (2, 0.5)
+    assert (found["low"], found["high"]) == (0.0, 1.0)
+    assert axis_mean(records, "sku & attrs") == {"n": 0, "value": None, "low": None, "high": None}
+    assert axis_mean(records, "product")["n"] == 3
 
 
 def test_nothing_played_is_unknown_and_leaves_no_number():
@@ -123,6 +139,7 @@ def test_drawn_episodes_do_not_enter_the_paired_test():
 def test_every_pair_of_checkpoints_is_tested_in_order():
     tests = compare_all([("base", EPISODES), ("sft", EPISODES), ("kto", EPISODES)])
     assert [(t["a"], t["b"]) for t in tests] == [("base", "sft"), ("base", "kto"), ("sft", "kto")]
+    assert [t["p_holm"] for t in tests] == [1.0, 1.0, 1.0]
 
 
 def test_published_rows_say_that_they_are_published():

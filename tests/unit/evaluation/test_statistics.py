@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tracemill.evaluation.statistics import (
     compare_paired,
+    holm,
     mcnemar_exact,
     paired_bootstrap,
     pass_at_k,
@@ -73,9 +74,21 @@ def test_paired_comparison_counts_who_solved_what():
     assert test.p_value == 1.0
 
 
-def test_equal_outcomes_differ_by_nothing():
-    test = compare_paired([True, False], [True, False], seed=0)
-    assert (test.difference, test.low, test.high, test.p_value) == (0.0, 0.0, 0.0, 1.0)
+def test_equal_outcomes_differ_by_nothing_as_far_as_so_few_problems_can_say():
+    test = compare_paired([True, False] * 5, [True, False] * 5, seed=0)
+    assert (test.difference, test.p_value) == (0.0, 1.0)
+    assert (test.low, test.high) == pytest.approx((-0.27753, 0.27753), abs=1e-5)
+
+
+def test_values_that_all_agree_get_the_interval_that_their_number_allows():
+    assert paired_bootstrap([0.0] * 10, seed=0, least=0.0) == pytest.approx((0.0, 0.27753), abs=1e-5)
+    assert paired_bootstrap([1.0] * 10, seed=0, least=0.0) == pytest.approx((0.72247, 1.0), abs=1e-5)
+
+
+def test_holm_multiplies_the_smallest_by_all_and_never_falls():
+    assert holm([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.09, 0.09, 0.5])
+    assert holm([0.6, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
 
 
 def test_bootstrap_is_repeatable_by_seed_and_brackets_the_mean():

@@ -56,7 +56,8 @@ def episode_documents(problems: str = PROBLEMS, pools: str = POOLS, **_: Any) ->
     from datasets import Dataset
 
     from tracemill.evaluation.lm_wrapper import episode_request
-    from tracemill.evaluation.suites import EVAL_SUITE, load_suites
+    from tracemill.evaluation.records import EVAL_SUITE
+    from tracemill.evaluation.suites import load_suites
 
     suite = load_suites(Path(problems), [], Path(pools), [EVAL_SUITE])
     return {
