@@ -16,6 +16,7 @@ rule render_report:
         rollouts=expand("data/training/{stage}/rollouts.json", stage=PROJECT.rolled_out),
         evaluations=expand("data/evaluation/{checkpoint}/summary.json", checkpoint=PROJECT.checkpoints),
         episodes=expand("data/evaluation/{checkpoint}/episodes.jsonl.zst", checkpoint=PROJECT.checkpoints),
+        lm=expand("data/evaluation/{checkpoint}/lm_eval.json", checkpoint=["base", *PROJECT.chain]),
         artifacts=[
             "data/environment/catalog.jsonl.zst",
             "data/environment/problems.jsonl",

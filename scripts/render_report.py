@@ -29,6 +29,7 @@ def main(stage: Stage) -> None:
         rollouts=stage.inputs("rollouts"),
         evaluations=stage.inputs("evaluations"),
         episodes=stage.inputs("episodes"),
+        lm=stage.inputs("lm"),
         artifacts=stage.inputs("artifacts"),
         locks=[Path("dvc.lock"), *sorted(Path("snapshots").glob("*/dvc.lock"))],
         versions=stage.input("versions"),

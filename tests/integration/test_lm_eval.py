@@ -86,6 +86,8 @@ def test_the_stage_leaves_scores_with_versions_counts_and_digests(built):
     steps = found["tasks"]["tracemill_next_action"]
     assert steps["documents"]["effective"] == round(expert["steps"] * expert["episodes"])
     assert steps["version"] == 1.0
+    spread = steps["intervals"]["exact,none"]
+    assert 0 <= spread["low"] <= steps["scores"]["exact,none"] <= spread["high"] < 1
     assert len(steps["task_digest"]) == len(found["digests"]["settings"]) == 64
     assert json.loads(metrics.read_text()) == flat_scores(found)
     first = results.read_bytes()

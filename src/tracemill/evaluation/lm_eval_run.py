@@ -22,6 +22,7 @@ from tracemill.errors import StageError
 from tracemill.evaluation.evaluate import Settings, folder_digest, template_digest
 from tracemill.evaluation.params import LmEvalParams
 from tracemill.evaluation.policies import Sampling
+from tracemill.evaluation.statistics import clustered_interval
 
 if TYPE_CHECKING:
     from lm_eval.tasks import TaskManager
@@ -133,8 +134,27 @@ def _kept(results: Any, limit: int) -> dict[str, Any]:
             "limited": limit > 0,
             "task_digest": digest([[s["doc_hash"], s["prompt_hash"]] for s in samples]),
             "scores": {key: numbers[key] for key in sorted(numbers)},
+            "intervals": {key: found for key in sorted(numbers) if (found := _interval(key, numbers[key], samples))},
         }
     return kept
+
+
+def _interval(key: str, score: float, samples: Sequence[Any]) -> dict[str, float] | None:
+    """The interval of a score that is the mean of its documents' values in [0, 1]; documents of one problem count
+    together."""
+    metric, _, chosen = key.partition(",")
+    shown = [s for s in samples if s.get("filter", "none") == chosen and isinstance(s.get(metric), bool | int | float)]
+    values = [float(s[metric]) for s in shown]
+    if not values or min(values) < 0 or max(values) > 1 or abs(sum(values) / len(values) - score) > 1e-9:
+        return None
+    low, high = clustered_interval(values, [_cluster(sample) for sample in shown], seed=0)
+    return {"low": low, "high": high}
+
+
+def _cluster(sample: Any) -> str:
+    document = sample.get("doc")
+    problem = document.get("problem_id") if isinstance(document, dict) else None
+    return str(sample["doc_id"] if problem is None else problem)
 
 
 def flat_scores(result: dict[str, Any]) -> dict[str, float]:

@@ -57,7 +57,7 @@ def _block(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
         **_short(records),
         "axes": {axis: axis_mean(records, axis) for axis in AXES},
         "conditions": {
-            condition: _mean_score([r for r in records if r.problem.category == category], condition)
+            condition: _met([r for r in records if r.problem.category == category], condition)
             for category, condition in CONDITIONS.items()
         },
         "format": _mean_score(records, "format"),
@@ -73,6 +73,13 @@ def _block(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
         "tool_errors": _summed(r.tool_errors for r in records),
         "unscored": sum(r.score is None for r in records),
     }
+
+
+def _met(records: Sequence[EpisodeRecord], condition: str) -> dict[str, Any]:
+    """The share of episodes that meet a condition of their category."""
+    hits = sum((r.score or {}).get(condition, 0.0) >= 1 for r in records)
+    found: dict[str, Any] = msgspec.to_builtins(rate(hits, len(records)))
+    return found
 
 
 def axis_mean(records: Sequence[EpisodeRecord], axis: str, seed: int = 0) -> dict[str, Any]:

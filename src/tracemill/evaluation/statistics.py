@@ -116,6 +116,22 @@ def paired_bootstrap(
     return float(low), float(high)
 
 
+def clustered_interval(values: Sequence[float], clusters: Sequence[str], seed: int) -> tuple[float, float]:
+    """Return the 95% interval of the mean of `values` in [0, 1], resampling the clusters that they belong to: turns of
+    one episode are no independent observations. Raises ValueError for no values.
+    """
+    import numpy as np
+
+    names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
+    if not values or min(values) == max(values):
+        return paired_bootstrap(list(values[: len(names)]), seed, least=0.0)
+    places = [names[name] for name in clusters]
+    sums, sizes = np.bincount(places, weights=values), np.bincount(places)
+    draws = np.random.default_rng(seed).integers(0, len(names), size=(10_000, len(names)), dtype=np.int64)
+    low, high = np.quantile(sums[draws].sum(axis=1) / sizes[draws].sum(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
 def compare_paired(a: Sequence[bool], b: Sequence[bool], seed: int, resamples: int = 10_000) -> PairedTest:
     """Compare A and B on the same problems, in the same order. Raises ValueError for unequal lengths."""
     if len(a) != len(b):

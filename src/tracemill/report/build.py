@@ -19,9 +19,10 @@ from tracemill.leakage.nodes import read_nodes
 from tracemill.report.blocks import Section, counts_table
 from tracemill.report.corpus_sections import drift_section, funnel_section, leak_section
 from tracemill.report.lineage import lineage_section, read_artifacts
-from tracemill.report.model_sections import SUITE, headline, results_section, training_section
 from tracemill.report.params import ReportParams
 from tracemill.report.render import render_page
+from tracemill.report.result_sections import headline, known_suites, results_section
+from tracemill.report.training_section import training_section
 from tracemill.report.trajectories import Entry, pack, page_messages
 
 LAST_BUILDS = "../../logs/builds.html"
@@ -46,6 +47,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     rollouts: list[Path]
     evaluations: list[Path]
     episodes: list[Path]
+    lm: list[Path]
     artifacts: list[Path]
     locks: list[Path]
     """DVC's records; one that does not exist yet is passed over."""
@@ -57,9 +59,10 @@ def build_report(inputs: Inputs, page: Path, metrics: Path, params: ReportParams
     """Write the page and a few flat metrics; checkpoints and stages stand in the order of `inputs`."""
     summaries = _by_folder(inputs.evaluations, read_json)
     records = _by_folder(inputs.episodes, lambda path: list(read_records(path)))
-    known = {name: summary["suites"][SUITE] for name, summary in summaries.items() if SUITE in summary["suites"]}
+    known = known_suites(summaries)
+    compared = [(name, episodes) for name, episodes in records.items() if name != "expert"]
     sections = [
-        results_section(summaries, compare_all(list(records.items())), published_rows()),
+        results_section(summaries, compare_all(compared), published_rows(), _by_folder(inputs.lm, read_json)),
         training_section(
             _read_recipe(inputs.models),
             _by_folder(inputs.curves, _read_csv),

@@ -94,8 +94,10 @@ def plot_rates(
     return _svg(figure, title)
 
 
-def plot_lines(series: Mapping[str, Sequence[tuple[float, float]]], title: str, x: str, y: str) -> str:
-    """Lines through (x, y) points, one for each series."""
+def plot_lines(
+    series: Mapping[str, Sequence[tuple[float, float]]], title: str, x: str, y: str, *, ticks: bool = False
+) -> str:
+    """Lines through (x, y) points, one for each series; `ticks` marks each x that occurs, and no other."""
     figure, axes = _figure(2.8, title)
     for number, (name, points) in enumerate(series.items()):
         axes.plot(
@@ -107,6 +109,9 @@ def plot_lines(series: Mapping[str, Sequence[tuple[float, float]]], title: str, 
             markersize=3,
             label=_plain(name),
         )
+    if ticks:
+        places = sorted({point[0] for points in series.values() for point in points})
+        axes.set_xticks(places, [f"{place:g}" for place in places])
     axes.set_xlabel(x, color=SOFT)
     axes.set_ylabel(y, color=SOFT)
     _legend(axes, len(series))

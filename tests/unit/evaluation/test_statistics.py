@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracemill.evaluation.statistics import (
+    clustered_interval,
     compare_paired,
     holm,
     mcnemar_exact,
@@ -83,6 +84,17 @@ def test_equal_outcomes_differ_by_nothing_as_far_as_so_few_problems_can_say():
 def test_values_that_all_agree_get_the_interval_that_their_number_allows():
     assert paired_bootstrap([0.0] * 10, seed=0, least=0.0) == pytest.approx((0.0, 0.27753), abs=1e-5)
     assert paired_bootstrap([1.0] * 10, seed=0, least=0.0) == pytest.approx((0.72247, 1.0), abs=1e-5)
+
+
+def test_turns_of_one_episode_count_as_one_observation():
+    values = [1.0] * 5 + [0.0] * 5 + [1.0] * 5 + [0.0] * 5
+    each = clustered_interval(values, [str(i) for i in range(20)], seed=0)
+    together = clustered_interval(values, [str(i // 5) for i in range(20)], seed=0)
+    assert together[0] < each[0] < 0.5 < each[1] < together[1]
+    assert together == (0.0, 1.0)
+    assert clustered_interval([0.0] * 20, [str(i // 2) for i in range(20)], seed=0)[1] == pytest.approx(
+        0.27753, abs=1e-5
+    )
 
 
 def test_holm_multiplies_the_smallest_by_all_and_never_falls():

@@ -2,10 +2,15 @@
 
 import json
 
+import pytest
+
+from tracemill.evaluation.compare import compare_checkpoints
 from tracemill.evaluation.published import published_rows
 from tracemill.report.build import ends_of
 from tracemill.report.corpus_sections import drift_section, funnel_section
-from tracemill.report.model_sections import headline, results_section, training_section
+from tracemill.report.result_sections import headline, results_section
+from tracemill.report.suite_tables import lm_table, paired_table
+from tracemill.report.training_section import training_section
 
 
 def rate(hits, n):
@@ -14,11 +19,19 @@ def rate(hits, n):
 
 def summary(hits, n):
     block = {"success": rate(hits, n), "rule": 0.5}
+    price = {"n": 2, "value": 0.25, "low": 0.0, "high": 0.5}
     return {
         "suites": {
             "eval": {
                 **block,
-                "axes": {"price": 0.25},
+                "whole": n,
+                "limited": False,
+                "contaminated": False,
+                "axes": {"price": price, "service": {"n": 0, "value": None, "low": None, "high": None}},
+                "conditions": {"shop": rate(1, 2), "budget": rate(0, 1)},
+                "length": 0.5,
+                "failed_axes": {"price": n - hits} if n > hits else {},
+                "tool_errors": {},
                 "format": 1.0,
                 "hallucinated_ids": 0.0,
                 "steps": 3.5,
@@ -60,20 +73,75 @@ def test_the_ends_of_the_recipe_are_what_nothing_else_was_trained_from(tmp_path)
     assert ends_of([tmp_path / name for name in chains]) == ["kto", "dr_grpo"]
 
 
-def test_published_rows_are_marked_and_come_last():
-    found = tables(results_section(KNOWN, [], published_rows()))
+@pytest.fixture(scope="module")
+def found():
+    """The tables of the checkpoints, by caption."""
+    return tables(results_section(KNOWN, [], published_rows(), {}))
+
+
+def test_published_rows_are_marked_and_come_last(found):
     (checkpoints,) = [table for caption, table in found.items() if caption.startswith("Eval pool")]
 
     assert checkpoints.rows[1][:5] == ["sft", "75.0", "10.0 to 90.0", "4", "25.00"]
     assert checkpoints.published == [2, 3, 4, 5, 6, 7, 8]
-    assert checkpoints.rows[2][:5] == ["published: base (Qwen3-4B)", "18.0", "", "75", "1.33"]
+    assert checkpoints.rows[2][:5] == ["published: base (Qwen3-4B)", "18.0", "11.5 to 28.9", "75", "1.33"]
 
 
-def test_buckets_stand_side_by_side_for_all_checkpoints():
-    found = tables(results_section(KNOWN, [], []))["Success by kind of problem, percent with 95% interval"]
+def test_buckets_stand_side_by_side_for_all_checkpoints(found):
+    buckets = found["Success by kind of problem, percent with 95% interval"]
 
-    assert found.columns == ["bucket", "n", "one problem, points", "base", "sft"]
-    assert found.rows == [["product/single", "4", "25.00", "0.0 (10.0 to 90.0)", "75.0 (10.0 to 90.0)"]]
+    assert buckets.columns == ["bucket", "n", "one problem, points", "base", "sft"]
+    assert buckets.rows == [["product/single", "4", "25.00", "0.0 (10.0 to 90.0)", "75.0 (10.0 to 90.0)"]]
+
+
+def test_axes_stand_with_the_number_of_problems_that_ask_for_them(found):
+    (caption,) = [caption for caption in found if caption.startswith("Mean score of each axis")]
+
+    assert found[caption].rows == [
+        ["price", "2", "50.00", "25.0 (0.0 to 50.0)", "25.0 (0.0 to 50.0)"],
+        ["all from one shop (shop)", "2", "50.00", "50.0 (10.0 to 90.0)", "50.0 (10.0 to 90.0)"],
+        ["within the budget (voucher)", "1", "100.00", "0.0 (10.0 to 90.0)", "0.0 (10.0 to 90.0)"],
+    ]
+
+
+def test_why_episodes_failed_is_counted_side_by_side(found):
+    assert found["Axes that failed"].rows == [["price", "4", "1"]]
+    assert "Calls that no tool took" not in found
+
+
+def test_a_suite_of_which_a_part_was_played_says_so():
+    suites = KNOWN["sft"]["suites"]
+    limited = {"sft": {"suites": {"eval": {**suites["eval"], "whole": 196, "limited": True}}}}
+
+    assert results_section(limited, [], [], {}).blocks[0].text == (
+        "Limited: 4 of the 196 problems of the suite eval were played."
+    )
+
+
+def test_a_pair_stands_with_its_interval_step_and_adjusted_p_value():
+    test = compare_checkpoints([], []) | {"a": "base", "b": "sft", "p_holm": 1.0}
+    full = test | {"n": 4, "difference": 0.5, "low": 0.0, "high": 1.0, "step": 0.25, "only_b": 2, "only_a": 0}
+
+    assert paired_table([full | {"p_value": 0.5}, test]).rows == [
+        ["sft against base", "+50.0", "0.0 to 100.0", "4", "25.00", "2", "0", "0.500", "1.000"],
+        ["sft against base", "", "", "0", "", "0", "0", "", "1.000"],
+    ]
+
+
+def test_limited_results_of_lm_eval_say_so():
+    block = {
+        "version": 1.0,
+        "documents": {"original": 696, "effective": 4},
+        "limited": True,
+        "scores": {"exact,none": 0.5, "success,k8": 1.0},
+        "intervals": {"exact,none": {"low": 0.1, "high": 0.9}},
+    }
+    (found,) = lm_table({"sft": {"tasks": {"tracemill_next_action": block}}})
+
+    assert found.rows == [
+        ["sft", "tracemill_next_action", "exact", "0.5", "0.100 to 0.900", "4", "1", "limited to 4 of 696"],
+        ["sft", "tracemill_next_action", "success,k8", "1", "", "4", "1", "limited to 4 of 696"],
+    ]
 
 
 def test_the_funnel_counts_each_drop_by_step_and_reason():
