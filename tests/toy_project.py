@@ -113,6 +113,14 @@ def short(address: str) -> str:
     return f"{name} {file.split('/')[1]}" if file else name
 
 
+def copy_of(project: Project, folder: Path) -> Project:
+    """A copy in another folder; what ran before the copy does not count."""
+    shutil.copytree(project.folder, folder, symlinks=True)
+    copy = Project(folder)
+    copy.ran()
+    return copy
+
+
 def make_toy(folder: Path) -> Project:
     """The toy project, synced and committed, nothing built."""
     for name in ("Snakefile", "profiles", ".dvcignore", ".gitignore"):

@@ -1,15 +1,14 @@
 """Fixtures of the end-to-end tests: the toy project, built once and copied."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from toy_project import Project, make_toy
+from toy_project import Project, copy_of, make_toy
 
 
 @pytest.fixture(scope="session")
-def _built(tmp_path_factory) -> Project:
+def built(tmp_path_factory) -> Project:
     project = make_toy(tmp_path_factory.mktemp("built"))
     project.snakemake()
     project.commit("built")
@@ -17,13 +16,9 @@ def _built(tmp_path_factory) -> Project:
 
 
 @pytest.fixture
-def project(_built: Project, tmp_path: Path) -> Project:
+def project(built: Project, tmp_path: Path) -> Project:
     """A copy of the built project, everything up to date and committed."""
-    folder = tmp_path / "project"
-    shutil.copytree(_built.folder, folder, symlinks=True)
-    copy = Project(folder)
-    copy.ran()
-    return copy
+    return copy_of(built, tmp_path / "project")
 
 
 @pytest.fixture

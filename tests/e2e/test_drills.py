@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from toy_project import NOTHING, Project, make_toy
+from toy_project import NOTHING, Project, copy_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -50,9 +50,21 @@ def resume(project: Project) -> None:
     project.path("paused").unlink(missing_ok=True)
 
 
+CHANGED = ("params.yaml", "learning_rate: 1e-5", "learning_rate: 2e-5")  # trains and evaluates, and nothing else
+
+
+@pytest.fixture
+def waiting(project: Project) -> Project:
+    """A built project in which training and evaluation have to run again."""
+    project.edit(*CHANGED)
+    return project
+
+
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory) -> dict[str, bytes]:
-    project = make_toy(tmp_path_factory.mktemp("undisturbed"))
+def undisturbed(built: Project, tmp_path_factory) -> dict[str, bytes]:
+    """What `waiting` becomes when nobody kills anything."""
+    project = copy_of(built, tmp_path_factory.mktemp("undisturbed") / "project")
+    project.edit(*CHANGED)
     project.snakemake()
     return project.artifacts()
 
@@ -70,8 +82,8 @@ def undisturbed(tmp_path_factory) -> dict[str, bytes]:
     ],
     ids="+".join,
 )
-def test_after_a_kill_the_same_command_completes(fresh: Project, undisturbed, victims):
-    build, parts = start_paused(fresh)
+def test_after_a_kill_the_same_command_completes(waiting: Project, undisturbed, victims):
+    build, parts = start_paused(waiting)
     doomed = [pid for part in victims for pid in parts[part]]
     assert doomed
     scripts = [psutil.Process(pid) for pid in parts["script"]]
@@ -80,39 +92,39 @@ def test_after_a_kill_the_same_command_completes(fresh: Project, undisturbed, vi
     until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in scripts), 60)
     if "scheduler" not in victims:
         build.communicate(timeout=240)
-    resume(fresh)
-    assert not fresh.path("data/models/sft").exists() or (fresh.path("data/models/sft/state.txt")).exists()
-    fresh.snakemake()
-    assert fresh.artifacts() == undisturbed
-    assert NOTHING in fresh.snakemake()
+    resume(waiting)
+    assert not waiting.path("data/models/sft").exists() or (waiting.path("data/models/sft/state.txt")).exists()
+    waiting.snakemake()
+    assert waiting.artifacts() == undisturbed
+    assert NOTHING in waiting.snakemake()
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize(
     "victims", [("accelerate",), ("supervisor", "accelerate"), ("dvc",), ("scheduler",)], ids="+".join
 )
-def test_a_launched_script_never_outlives_its_launch(fresh: Project, undisturbed, victims):
+def test_a_launched_script_never_outlives_its_launch(waiting: Project, undisturbed, victims):
     launched = 'section="toy.training",\n        launch="accelerate launch",'
-    fresh.edit("rules/toy.smk", 'section="toy.training",', launched)
-    fresh.sync()
-    test_after_a_kill_the_same_command_completes(fresh, undisturbed, victims)
+    waiting.edit("rules/toy.smk", 'section="toy.training",', launched)
+    waiting.sync()
+    test_after_a_kill_the_same_command_completes(waiting, undisturbed, victims)
 
 
-def test_a_kill_of_a_plain_dvc_run_ends_its_script(fresh: Project, undisturbed):
-    fresh.path("pause").write_text("")
-    run = fresh.start("dvc", "repro")
-    until(lambda: fresh.path("paused").exists())
-    script = psutil.Process(int(fresh.path("paused").read_text()))
+def test_a_kill_of_a_plain_dvc_run_ends_its_script(waiting: Project, undisturbed):
+    waiting.path("pause").write_text("")
+    run = waiting.start("dvc", "repro")
+    until(lambda: waiting.path("paused").exists())
+    script = psutil.Process(int(waiting.path("paused").read_text()))
     run.kill()
     run.wait()  # as a shell does: DVC takes a dead process that nobody reaped for a living one
     until(lambda: not script.is_running(), 60)
-    resume(fresh)
-    fresh.dvc("repro")
-    assert fresh.artifacts() == undisturbed
+    resume(waiting)
+    waiting.dvc("repro")
+    assert waiting.artifacts() == undisturbed
 
 
 @pytest.mark.parametrize("moment", [0.5, 1.5, 2.5, 4.0, 6.0])
-def test_a_kill_of_the_whole_group_at_any_moment_needs_no_manual_step(fresh: Project, undisturbed, moment):
+def test_a_kill_of_the_whole_group_at_any_moment_needs_no_manual_step(fresh: Project, built: Project, moment):
     build = fresh.start("snakemake", "--cores", "2", start_new_session=True)
     time.sleep(moment)
     family = [build.pid, *(child.pid for child in psutil.Process(build.pid).children(recursive=True))]
@@ -123,55 +135,54 @@ def test_a_kill_of_the_whole_group_at_any_moment_needs_no_manual_step(fresh: Pro
             continue
     build.communicate(timeout=240)
     fresh.snakemake()
-    assert fresh.artifacts() == undisturbed
+    assert fresh.artifacts() == built.artifacts()
 
 
-def test_an_interrupted_build_leaves_no_process(fresh: Project):
-    build, parts = start_paused(fresh)
+def test_an_interrupted_build_leaves_no_process(waiting: Project):
+    build, parts = start_paused(waiting)
     build.send_signal(signal.SIGINT)
     script = psutil.Process(parts["script"][0])
     os.kill(parts["dvc"][0], signal.SIGTERM)
     until(lambda: not script.is_running(), 60)
     build.communicate(timeout=240)
-    resume(fresh)
-    fresh.snakemake()
+    resume(waiting)
+    waiting.snakemake()
 
 
-def test_of_two_builds_one_works_and_the_other_names_it(fresh: Project):
-    build, _ = start_paused(fresh)
-    said = fresh.snakemake(expect=5)
+def test_of_two_builds_one_works_and_the_other_names_it(waiting: Project):
+    build, _ = start_paused(waiting)
+    said = waiting.snakemake(expect=5)
     lines = [line for line in said.splitlines() if line.startswith("tracemill:")]
     assert len(lines) == 1
     assert f"held by process {build.pid}" in lines[0]
-    plan = fresh.snakemake("--dry-run")
+    plan = waiting.snakemake("--dry-run")
     assert f"process {build.pid}" in plan
-    fresh.snakemake("--list")
-    fresh.snakemake("--unlock")
-    resume(fresh)
+    waiting.snakemake("--list")
+    waiting.snakemake("--unlock")
+    resume(waiting)
     build.communicate(timeout=240)
     assert build.returncode == 0
-    ran = fresh.ran()
-    assert len(ran) == len(set(ran)) == 7
+    assert waiting.ran() == ["evaluate_model", "train_model"]
 
 
-def test_a_build_beside_a_dvc_run_names_it(fresh: Project):
-    fresh.path("pause").write_text("")
-    run = fresh.start("dvc", "repro")
-    until(lambda: fresh.path("paused").exists())
-    said = fresh.snakemake(expect=5)
+def test_a_build_beside_a_dvc_run_names_it(waiting: Project):
+    waiting.path("pause").write_text("")
+    run = waiting.start("dvc", "repro")
+    until(lambda: waiting.path("paused").exists())
+    said = waiting.snakemake(expect=5)
     assert f"process {run.pid}" in said
     assert "Traceback" not in said
-    resume(fresh)
+    resume(waiting)
     run.communicate(timeout=240)
     assert run.returncode == 0
-    assert NOTHING in fresh.snakemake()
+    assert NOTHING in waiting.snakemake()
 
 
-def test_a_dvc_run_beside_a_build_names_it_and_the_build_completes(fresh: Project):
-    build, parts = start_paused(fresh)
-    said = fresh.dvc("repro", "train_model", expect=255)
+def test_a_dvc_run_beside_a_build_names_it_and_the_build_completes(waiting: Project):
+    build, parts = start_paused(waiting)
+    said = waiting.dvc("repro", "train_model", expect=255)
     assert str(parts["dvc"][0]) in said
-    resume(fresh)
+    resume(waiting)
     build.communicate(timeout=240)
     assert build.returncode == 0
 
