@@ -6,6 +6,8 @@ SHOPPINGBENCH ?= ../shared/data/shoppingbench
 PYTEST := $(BIN)/pytest -q
 export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
+# pip compiles nothing, so modules are compiled when they are first imported: without that each process would do it again
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: all venv lock sync check quick test test-slow real export ledger gpu-smoke clean
 .DEFAULT_GOAL := all
