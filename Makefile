@@ -23,6 +23,7 @@ venv: $(VENV)/.installed
 $(VENV)/.installed: requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile "$$(grep ^torch== requirements.lock)" # its CUDA libraries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	echo 'import os, sys; os.environ["PATH"] = os.pathsep.join([os.path.join(sys.prefix, "bin"), os.environ.get("PATH", "")])' \
 		> "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tracemill_path.pth"
@@ -30,7 +31,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 
 lock:
 	(echo '# Exact versions of everything that `make` installs; written by `make lock` from pyproject.toml.'; \
-		$(BIN)/python -m pip freeze --all --exclude-editable | sed '/^pip==/d; s/+cpu$$//') > requirements.lock.new
+		$(BIN)/python -m pip freeze --all --exclude-editable | sed '/^pip==/d; /^nvidia-/d; /^cuda-/d; /^triton==/d; s/+cpu$$//') > requirements.lock.new
 	mv requirements.lock.new requirements.lock
 
 sync: venv
