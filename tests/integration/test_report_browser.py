@@ -4,7 +4,9 @@ import shutil
 
 import pytest
 
-from tracemill.report.blocks import Section, counts_table
+from tracemill.report.blocks import Figure, Section, Table, counts_table
+from tracemill.report.builds import render_times
+from tracemill.report.graph import plot_graph
 from tracemill.report.render import render_page
 from tracemill.report.trajectories import Entry, pack, page_messages
 
@@ -98,3 +100,56 @@ def test_the_page_fits_a_phone_and_follows_the_dark_theme(page):
 def test_more_rows_come_on_request(page):
     page.click("#more")
     assert page.locator("#trajectory-list > li").count() == 100
+
+
+@pytest.fixture
+def timed(browser, tmp_path):
+    """A page with an artifact table and a graph, that looks for times beside itself."""
+    rows = [["data/a", HOSTILE, "c0ffee"], ["data/b", "train", "beef"]]
+    stages = [HOSTILE, "snapshots/a/dvc.yaml:train"]
+    table = Table("Artifacts", ["artifact", "stage", "digest"], rows, stages=stages)
+    section = Section("lineage", "Built from what", "", [Figure(plot_graph([("catalog", "train")], "Stages")), table])
+    html = render_page("Report", "lead", [section], *pack([]), times="builds.js")
+    (tmp_path / "report.html").write_text(html, encoding="utf-8")
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.errors = []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    yield page, tmp_path
+    context.close()
+
+
+def test_times_of_the_last_builds_stand_in_table_and_graph(timed):
+    page, folder = timed
+    runs = {HOSTILE: 0.5, "snapshots/a/dvc.yaml:train": 66.2, "snapshots/b/dvc.yaml:train": 60.0}
+    log = [{"event": "stage", "time": 86400.0, "stage": s, "status": 0, "seconds": n} for s, n in runs.items()]
+    (folder / "builds.js").write_text(render_times(log), encoding="utf-8")
+    page.goto((folder / "report.html").as_uri())
+    page.wait_for_selector("body[data-times]")
+
+    assert page.locator(".times").all_inner_texts() == ["0.5 s, 1970-01-02 00:00 UTC", "66 s, 1970-01-02 00:00 UTC"]
+    assert "train · 2 min" in page.locator("svg text").all_text_contents()
+    assert page.title() == "Report"
+    assert page.errors == []
+
+
+def test_without_times_the_page_is_whole(timed):
+    page, folder = timed
+    page.goto((folder / "report.html").as_uri())
+    page.wait_for_selector("body[data-ready]")
+
+    assert page.locator(".times").count() == 0
+    assert page.locator("tbody tr").count() == 2
+    assert page.errors == []
+
+
+def test_a_script_that_markup_brings_does_not_run(timed):
+    page, folder = timed
+    (folder / "evil.js").write_text("document.title = 'owned'")
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    brought = "<script>document.title = 'owned'</script><script src='evil.js'></script>"
+    (folder / "report.html").write_text(text.replace("</main>", f"{brought}</main>"), encoding="utf-8")
+    page.goto((folder / "report.html").as_uri())
+    page.wait_for_selector("body[data-ready]")
+
+    assert page.title() == "Report"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +12,21 @@ import msgspec
 
 from tracemill.evaluation.compare import compare_all
 from tracemill.evaluation.published import published_rows
-from tracemill.evaluation.records import EpisodeRecord, read_records
+from tracemill.evaluation.records import read_records
 from tracemill.leakage.clusters import explain_edge
 from tracemill.leakage.edges import read_edges
 from tracemill.leakage.nodes import read_nodes
-from tracemill.report.blocks import Section, counts_table
+from tracemill.report.blocks import Section, Table, counts_table
 from tracemill.report.corpus_sections import drift_section, funnel_section, leak_section
+from tracemill.report.entries import make_entries
 from tracemill.report.lineage import lineage_section, read_artifacts
 from tracemill.report.params import ReportParams
 from tracemill.report.render import render_page
 from tracemill.report.result_sections import headline, known_suites, results_section
 from tracemill.report.training_section import training_section
-from tracemill.report.trajectories import Entry, pack, page_messages
+from tracemill.report.trajectories import pack
 
-LAST_BUILDS = "../../logs/builds.html"
+LAST_BUILDS, TIMES = "../../logs/builds.html", "../../logs/builds.js"
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,13 +85,13 @@ def build_report(inputs: Inputs, page: Path, metrics: Path, params: ReportParams
         lineage_section(read_artifacts(inputs.locks), [path.as_posix() for path in inputs.artifacts]),
         _facts_section(inputs.versions, summaries, read_json(inputs.shares)["version"]),
     ]
-    entries = _entries(records, inputs.corpus, params)
     html = render_page(
         params.title,
         headline(known, ends_of(inputs.models)),
         sections,
-        *pack(entries),
+        *pack(make_entries(records, inputs.corpus, params)),
         links={"Last builds": LAST_BUILDS},
+        times=TIMES,
     )
     page.write_text(html, encoding="utf-8")
     metrics.write_bytes(msgspec.json.format(msgspec.json.encode(_flat(known))) + b"\n")
@@ -135,16 +136,19 @@ def _examples(nodes_path: Path, edges_path: Path, most: int) -> list[dict[str, A
 def _facts_section(versions: Path, summaries: Mapping[str, Any], split: Mapping[str, Any]) -> Section:
     lines = versions.read_text(encoding="utf-8").split()
     facts = dict(line.split("==", 1) for line in lines if "==" in line)
-    seeds = {f"split: {what}": value for what, value in split.items()}
-    digests: dict[str, str] = {}
+    seeds = {f"split: {what}": str(value) for what, value in split.items()}
+    digests: dict[str, dict[str, str]] = {}
     for name, summary in summaries.items():
-        seeds[f"{name}: sampling"] = summary["settings"]["sampling"]["seed"]
-        digests |= {f"{name}: {what}": digest for what, digest in summary["digests"].items() if digest}
-        digests |= {f"{name}: suite {suite}": block["digest"] for suite, block in summary["suites"].items()}
+        seeds[f"sampling of {name}"] = str(summary["settings"]["sampling"]["seed"])
+        found = summary["digests"] | {f"suite {suite}": block["digest"] for suite, block in summary["suites"].items()}
+        digests[name] = {what: digest[:12] for what, digest in found.items() if digest}
+    whats = list(dict.fromkeys(what for found in digests.values() for what in found))
+    rows = [[name, *(found.get(what, "") for what in whats)] for name, found in digests.items()]
+    caption = "What was evaluated, by SHA-256 (12 of 64 digits; the whole ones are in played.json)"
     blocks = [
         counts_table("Locked versions", facts, "library", "version"),
         counts_table("Seeds and versions of the split", seeds, "what", "value"),
-        counts_table("Digests of what was evaluated", digests, "what", "SHA-256"),
+        Table(caption, ["checkpoint", *whats], rows),
     ]
     return Section("facts", "Versions, seeds, digests", "", list(blocks))
 
@@ -153,55 +157,3 @@ def _flat(known: Mapping[str, Any]) -> dict[str, float]:
     rates = {name: suite["success"] for name, suite in known.items()}
     flat = {f"{name}_success": round(rate["value"], 6) for name, rate in rates.items() if rate["n"]}
     return flat | {"problems": max((rate["n"] for rate in rates.values()), default=0)}
-
-
-def _entries(records: Mapping[str, Sequence[EpisodeRecord]], corpus: Path, params: ReportParams) -> Iterator[Entry]:
-    left = params.max_trajectories
-    for name, episodes in records.items():
-        for record in [r for r in episodes if r.sampling.temperature == 0][:left]:
-            left -= 1
-            yield _episode_entry(name, record, params.max_message_characters)
-    yield from _corpus_entries(corpus, left, params.max_message_characters)
-
-
-def _episode_entry(checkpoint: str, record: EpisodeRecord, limit: int) -> Entry:
-    facts = f"{record.steps} turns, {record.calls} calls, {record.completion_tokens} tokens generated"
-    why = [f"{f['axis']}: wanted {_json(f.get('wanted'))}, found {_json(f.get('found'))}" for f in record.failures]
-    return Entry(
-        id=record.key,
-        set=f"evaluation of {checkpoint}",
-        problem=record.problem.problem_id,
-        category=record.problem.category,
-        query=record.problem.query,
-        outcome="success" if record.success else record.outcome,
-        success=record.success,
-        facts=facts,
-        why=why if not record.success else [],
-        messages=page_messages(record.messages, limit),
-    )
-
-
-def _corpus_entries(corpus: Path, most: int, limit: int) -> Iterator[Entry]:
-    import polars as pl
-
-    names = ("trajectory_id", "problem_id", "category", "query", "role", "success", "axis", "axis_basis", "messages")
-    if most <= 0:
-        return
-    rows = pl.scan_parquet(corpus).select(names).head(most).collect()
-    for row in rows.iter_rows(named=True):
-        yield Entry(
-            id=row["trajectory_id"],
-            set="corpus",
-            problem=row["problem_id"],
-            category=row["category"] or "unknown",
-            query=row["query"],
-            outcome=row["role"],
-            success=row["success"],
-            facts=f"axis {row['axis']} by {row['axis_basis']}",
-            why=[],
-            messages=page_messages(msgspec.json.decode(row["messages"]), limit),
-        )
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

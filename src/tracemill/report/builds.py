@@ -6,6 +6,7 @@ compared.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,13 +17,27 @@ from tracemill.report.blocks import Block, Section, Text, number, table
 from tracemill.report.render import render_page
 
 PAGE = Path("logs/builds.html")
+TIMES = "builds.js"
+"""Beside the page: the same log for the report page, which cannot read other files than scripts."""
 MOST_BUILDS = 20
 
 
 def write_page(path: Path = PAGE) -> None:
-    """Write the page of the builds that the log of this project holds."""
+    """Write the page of the builds that the log of this project holds, and the times of the stages beside it."""
+    log = entries()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render_builds(entries()), encoding="utf-8")
+    path.write_text(render_builds(log), encoding="utf-8")
+    path.with_name(TIMES).write_text(render_times(log), encoding="utf-8")
+
+
+def render_times(log: Iterable[Mapping[str, Any]]) -> str:
+    """Return a script that tells the report page how long the last successful run of each stage took, in seconds, and
+    when it ended (seconds since 1970).
+    """
+    times = {e["stage"]: [e["seconds"], e["time"]] for e in log if e["event"] == "stage" and e["status"] == 0}
+    # plain ASCII without `<`, so that no browser can take it for anything but data
+    text = json.dumps(dict(sorted(times.items()))).replace("<", "\\u003c")
+    return f"window.tracemillTimes?.({text});\n"
 
 
 def render_builds(log: Iterable[Mapping[str, Any]]) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracemill.report.blocks import Block, Figure, Section, Table, counts_table, number, percent, table
+from tracemill.report.blocks import Block, Figure, Section, Table, counts_table, matrix, number, percent, table
 from tracemill.report.plots import plot_bars, plot_lines
 
 Json = Mapping[str, Any]
@@ -22,7 +22,7 @@ def funnel_section(traces: Mapping[str, Json], filtered: Mapping[str, Json], cor
         "SFT rows": corpus["roles"]["sft"],
     }
     blocks: list[Block] = [
-        Figure(plot_bars({k: float(v) for k, v in stages.items()}, "Rows left after each step", "rows"), "The funnel."),
+        Figure(plot_bars({k: float(v) for k, v in stages.items()}, "Rows left after each step", "rows")),
         table("Dropped rows by step and reason", ["step", "reason", "rows"], _drops(traces, filtered, corpus), [2]),
         counts_table("SFT rows by category", dict(corpus["sft_by_category"]), "category", "rows"),
         _agents(filtered),
@@ -123,15 +123,16 @@ def drift_section(drift: Sequence[Json]) -> Section:
         ]
         for key, label in shares.items()
     }
-    judged = [
-        [record["snapshot"], coefficient, number(n)]
+    ticks = {float(place): record["snapshot"] for place, record in enumerate(drift, 1)}
+    given = sorted({coefficient for record in drift for coefficient in record["judge_coefficients"]})
+    judged = {
+        record["snapshot"]: {coefficient: record["judge_coefficients"].get(coefficient, 0) for coefficient in given}
         for record in drift
-        for coefficient, n in record["judge_coefficients"].items()
-    ]
+    }
     blocks: list[Block] = [
         Table("Snapshots in the order of their names", columns, rows, list(range(1, len(columns)))),
-        Figure(plot_lines(lines, "Shares by snapshot", "snapshot, in order", "percent"), "Shares by snapshot."),
-        Table("Reasoning coefficients that the judge gave", ["snapshot", "coefficient", "rows"], judged, [1, 2]),
+        Figure(plot_lines(lines, "Shares by snapshot", "", "percent", ticks=ticks)),
+        matrix("Rows by the reasoning coefficient that the judge gave", "coefficient", judged),
     ]
     lead = "A change of the arena's problems, or of what pleases the judge, shows here first."
     return Section("drift", "Snapshot drift", lead, blocks)

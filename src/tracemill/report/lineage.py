@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from tracemill.document import read_yaml
-from tracemill.report.blocks import Figure, Section, Text, number, table
-from tracemill.report.plots import plot_graph
+from tracemill.report.blocks import Figure, Section, Table, Text, number
+from tracemill.report.graph import plot_graph
 
 
 class Artifact(msgspec.Struct, frozen=True):
@@ -21,6 +21,8 @@ class Artifact(msgspec.Struct, frozen=True):
 
     path: str
     stage: str
+    address: str
+    """The stage's name in the log of builds: its DVC file too, where that is a snapshot's."""
     digest: str
     """DVC's content hash; a folder's ends in `.dir`."""
     bytes: int
@@ -35,10 +37,11 @@ def read_artifacts(locks: Iterable[Path]) -> dict[str, Artifact]:
         if not lock.is_file():
             continue
         for name, stage in (read_yaml(lock).get("stages") or {}).items():
+            address = name if lock.parent == Path() else f"{lock.parent.as_posix()}/dvc.yaml:{name}"
             sources = tuple(sorted(d["path"] for d in stage.get("deps", []) if not _is_code(d["path"])))
             for out in stage.get("outs", []):
                 digest, size = str(out.get("md5", "")), int(out.get("size", 0))
-                found[out["path"]] = Artifact(out["path"], name, digest, size, sources)
+                found[out["path"]] = Artifact(out["path"], name, address, digest, size, sources)
     return found
 
 
@@ -50,25 +53,35 @@ def lineage_section(artifacts: Mapping[str, Artifact], shown: Iterable[str]) -> 
     """The graph and the table of the artifacts in `shown` (paths); what the lock files lack is left out and counted."""
     names = sorted(set(shown))
     known = [artifacts[name] for name in names if name in artifacts]
-    stage_of = {artifact.path: artifact.stage for artifact in artifacts.values()}
-    edges = {
-        (_kind(stage_of[source]), _kind(artifact.stage))
-        for artifact in known
-        for source in artifact.sources
-        if source in stage_of and _kind(stage_of[source]) != _kind(artifact.stage)
-    }
-    rows = [(a.path, a.stage, a.digest[:12], a.bytes, ", ".join(a.sources)) for a in known]
-    picture = [Figure(plot_graph(sorted(edges), "Stages"), "Per-snapshot stages are drawn once.")] if edges else []
+    edges = stage_edges(artifacts, names)
+    caption = "An arrow that others imply is left out; a stage of each snapshot is drawn once."
+    picture = [Figure(plot_graph(edges, "Stages, from the catalogue to the played episodes"), caption)] if edges else []
     missing = len(names) - len(known)
     note = [Text(f"{number(missing)} artifacts have no record yet: their stage ran outside DVC.")] if missing else []
+    rows = [[a.path, a.stage, a.digest[:12], number(a.bytes), ", ".join(a.sources)] for a in known]
     columns = ["artifact", "stage", "digest", "bytes", "built from"]
     return Section(
         "lineage",
         "Built from what",
-        "Each artifact with its content digest; equal digests are equal bytes.",
-        [*picture, *note, table("Artifacts", columns, rows, numeric=[3])],
+        "Each artifact with its content digest; equal digests are equal bytes. Times stand beside the stages once "
+        "`tracemill builds` has written them for this copy of the project.",
+        [*picture, *note, Table("Artifacts", columns, rows, [3], stages=[a.address for a in known])],
     )
 
 
-def _kind(stage: str) -> str:
-    return stage.partition("@")[0]
+def stage_edges(artifacts: Mapping[str, Artifact], shown: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of stages, the second of which reads what the first wrote, up to the sources of everything shown."""
+    waiting, seen, edges = list(shown), set[str](), set[tuple[str, str]]()
+    while waiting:
+        path = waiting.pop()
+        if path in seen or path not in artifacts:
+            continue
+        seen.add(path)
+        artifact = artifacts[path]
+        waiting += artifact.sources
+        edges |= {
+            (artifacts[source].stage, artifact.stage)
+            for source in artifact.sources
+            if source in artifacts and artifacts[source].stage != artifact.stage
+        }
+    return sorted(edges)

@@ -25,12 +25,13 @@ Interval = tuple[float, float, float]
 """Value, low, high; all in percent."""
 
 
-def _figure(height: float, title: str) -> tuple[Figure, Axes]:
+def make_figure(height: float, title: str, width: float = 5.6) -> tuple[Figure, Axes]:
+    """An empty figure of this size in inches; narrow, so that its text can be read on a phone too."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     mpl.rcParams.update({"svg.hashsalt": "tracemill", "svg.fonttype": "none", "font.size": 9})
-    figure = Figure(figsize=(7.2, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     axes.set_title(title, loc="left", color=INK, fontsize=10)
     axes.tick_params(colors=SOFT, labelcolor=INK)
@@ -41,7 +42,8 @@ def _figure(height: float, title: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _svg(figure: Figure, label: str) -> str:
+def to_svg(figure: Figure, label: str) -> str:
+    """The figure as inline SVG; `label` is what screen readers say."""
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = out.getvalue()
@@ -54,16 +56,16 @@ def _svg(figure: Figure, label: str) -> str:
 
 def plot_bars(values: Mapping[str, float], title: str, unit: str) -> str:
     """Horizontal bars, one for each name, in the order given; values are written beside them."""
-    figure, axes = _figure(0.6 + 0.28 * max(len(values), 1), title)
+    figure, axes = make_figure(0.6 + 0.28 * max(len(values), 1), title)
     names = list(values)
     axes.barh(range(len(names)), [values[name] for name in names], color=SERIES[0], height=0.7)
-    axes.set_yticks(range(len(names)), [_plain(name) for name in names])
+    axes.set_yticks(range(len(names)), [plain(name) for name in names])
     axes.invert_yaxis()
     axes.set_xlabel(unit, color=SOFT)
     for position, name in enumerate(names):
         axes.text(values[name], position, f" {values[name]:,.6g}", va="center", color=INK, fontsize=8)
     axes.margins(x=0.15)
-    return _svg(figure, title)
+    return to_svg(figure, title)
 
 
 def plot_rates(
@@ -71,7 +73,7 @@ def plot_rates(
 ) -> str:
     """Rates with intervals (percent): one row for each group, one mark for each series in it."""
     series = list(dict.fromkeys(name for group in groups.values() for name in group))
-    figure, axes = _figure(0.9 + 0.2 * len(groups) * max(len(series), 1), title)
+    figure, axes = make_figure(1.1 + 0.12 * len(groups) * (max(len(series), 1) + 1.5), title)
     for number, name in enumerate(series):
         rows = [(place, group[name]) for place, group in enumerate(groups.values()) if name in group]
         shift = (number - (len(series) - 1) / 2) * 0.8 / max(len(series), 1)
@@ -84,21 +86,29 @@ def plot_rates(
             markersize=4,
             linewidth=1.3,
             color=SERIES[number % len(SERIES)],
-            label=_plain(name),
+            label=plain(name),
         )
-    axes.set_yticks(range(len(groups)), [_plain(name) for name in groups])
-    axes.invert_yaxis()
+    axes.set_yticks(range(len(groups)), [plain(name) for name in groups])
+    for line in range(1, len(groups)):
+        axes.axhline(line - 0.5, color=SOFT, linewidth=0.3)
+    axes.set_ylim(len(groups) - 0.5, -0.5)
     axes.set_xlim(-1, 101)
     axes.set_xlabel(unit, color=SOFT)
-    _legend(axes, len(series))
-    return _svg(figure, title)
+    _legend(figure, len(series))
+    return to_svg(figure, title)
 
 
 def plot_lines(
-    series: Mapping[str, Sequence[tuple[float, float]]], title: str, x: str, y: str, *, ticks: bool = False
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    title: str,
+    x: str,
+    y: str,
+    *,
+    ticks: Mapping[float, str] | None = None,
+    small: bool = False,
 ) -> str:
-    """Lines through (x, y) points, one for each series; `ticks` marks each x that occurs, and no other."""
-    figure, axes = _figure(2.8, title)
+    """Lines through (x, y) points, one for each series; `ticks` names the places on the x axis that are marked."""
+    figure, axes = make_figure(2.0, title, 3.7) if small else make_figure(2.8, title)
     for number, (name, points) in enumerate(series.items()):
         axes.plot(
             [point[0] for point in points],
@@ -107,51 +117,21 @@ def plot_lines(
             linewidth=1.4,
             marker="o" if len(points) < 20 else None,
             markersize=3,
-            label=_plain(name),
+            label=plain(name),
         )
     if ticks:
-        places = sorted({point[0] for points in series.values() for point in points})
-        axes.set_xticks(places, [f"{place:g}" for place in places])
+        axes.set_xticks(list(ticks), [plain(name) for name in ticks.values()])
     axes.set_xlabel(x, color=SOFT)
     axes.set_ylabel(y, color=SOFT)
-    _legend(axes, len(series))
-    return _svg(figure, title)
+    _legend(figure, len(series))
+    return to_svg(figure, title)
 
 
-def plot_graph(edges: Sequence[tuple[str, str]], title: str) -> str:
-    """A layered picture of a directed acyclic graph, inputs at the left; `edges` are (from, to)."""
-    import networkx as nx
-
-    graph = nx.DiGraph(sorted(set(edges)))
-    for layer, nodes in enumerate(nx.topological_generations(graph)):
-        for node in nodes:
-            graph.nodes[node]["layer"] = layer
-    layout = nx.multipartite_layout(graph, subset_key="layer", align="vertical")
-    places = {node: (float(x), float(y)) for node, (x, y) in layout.items()}
-    widest = max((len(nodes) for nodes in nx.topological_generations(graph)), default=1)
-    figure, axes = _figure(max(2.5, 0.42 * widest), title)
-    for start, end in graph.edges:
-        axes.annotate(
-            "",
-            xy=places[end],
-            xytext=places[start],
-            arrowprops={"arrowstyle": "->", "color": SOFT, "linewidth": 0.6, "shrinkA": 4, "shrinkB": 8},
-        )
-    for node in graph.nodes:
-        axes.plot(*places[node], "o", color=SERIES[0], markersize=4)
-        axes.text(
-            places[node][0], places[node][1], f"{_plain(node)}\n", ha="center", va="bottom", color=INK, fontsize=6.5
-        )
-    axes.set_axis_off()
-    axes.margins(0.09, 0.12)
-    return _svg(figure, title)
+def _legend(figure: Figure, count: int) -> None:
+    if count > 1:  # below the axes, where it hides no mark
+        figure.legend(loc="outside lower left", ncols=4, frameon=False, labelcolor=INK, fontsize=8)
 
 
-def _legend(axes: Axes, count: int) -> None:
-    if count > 1:
-        axes.legend(frameon=False, labelcolor=INK, fontsize=8)
-
-
-def _plain(text: str) -> str:
-    # a dollar sign would switch matplotlib to formula mode
+def plain(text: str) -> str:
+    """At most 60 characters as they stand: a dollar sign would switch matplotlib to formula mode."""
     return text.replace("$", r"\$")[:60]

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: no network, no font, no script but its own, whose digest the page's policy names.
+"""One self-contained HTML page: no network, no font, no script but its own, whose digests the page's policy names.
 
 Everything that came from a trace goes through the template's escaping or through textContent; the only markup taken as
 it is are our own style, script and plots.
@@ -21,15 +21,19 @@ def render_page(
     index: str = "",
     chunks: Sequence[str] = (),
     links: Mapping[str, str] | None = None,
+    times: str = "",
 ) -> str:
     """Return the page; `index` and `chunks` are the packed trajectories (report.trajectories.pack), empty for none.
 
-    `links` are names and relative addresses of neighbouring pages, followed only when a reader asks.
+    `links` are names and relative addresses of neighbouring pages, followed only when a reader asks. `times` is the
+    relative address of a file that says how long stages took (report.builds); the page is whole where it is absent.
     """
     from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
 
     page = files("tracemill.report") / "page"
-    script = (page / "browser.js").read_text(encoding="utf-8")
+    scripts = [(page / name).read_text(encoding="utf-8") for name in ("browser.js", "times.js")]
+    trust = "'strict-dynamic' " if times else ""
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     template = environment.from_string((page / "report.html.jinja").read_text(encoding="utf-8"))
     return template.render(
@@ -40,6 +44,13 @@ def render_page(
         chunks=chunks,
         links=links or {},
         style=(page / "style.css").read_text(encoding="utf-8"),
-        script=script,
-        script_digest="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        browser=scripts[0],
+        times=times,
+        times_script=scripts[1],
+        digests=Markup(trust + " ".join(map(_source, scripts))),
     )
+
+
+def _source(script: str) -> str:
+    """What a policy calls a script by."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

@@ -20,6 +20,7 @@ from tracemill.report.suite_tables import (
 
 Json = Mapping[str, Any]
 SUITE = "eval"
+AXES = {"product": "a known product", "gt": "the very product (gt)"}
 CONDITIONS = {"shop": "all from one shop (shop)", "budget": "within the budget (voucher)"}
 
 
@@ -39,7 +40,7 @@ def results_section(
         bucket_table(known),
         Figure(
             plot_rates(_by_axis(known), "Mean score of each axis"),
-            "Each axis over the problems that ask for it; 95% bootstrap interval over problems.",
+            f"Each axis over the problems that ask for it; 95% bootstrap interval over problems.{_titles(summaries)}",
         ),
         _axes(known),
         *_pass_curve(known),
@@ -117,7 +118,7 @@ def _by_bucket(known: Mapping[str, Json]) -> dict[str, dict[str, Interval]]:
 
 
 def _by_axis(known: Mapping[str, Json]) -> dict[str, dict[str, Interval]]:
-    return _grouped(known, lambda suite: {axis: {"mean": block} for axis, block in suite["axes"].items()}, "mean")
+    return _grouped(known, lambda suite: {AXES.get(a, a): {"mean": b} for a, b in suite["axes"].items()}, "mean")
 
 
 def _grouped(
@@ -136,7 +137,7 @@ def _grouped(
 def _axes(known: Mapping[str, Json]) -> Table:
     columns = ["axis", "n", "one problem, points", *known]
     names = list(dict.fromkeys(axis for suite in known.values() for axis in suite["axes"]))
-    rows = [share_cells(name, [suite["axes"].get(name) for suite in known.values()]) for name in names]
+    rows = [share_cells(AXES.get(name, name), [suite["axes"].get(name) for suite in known.values()]) for name in names]
     first = next(iter(known.values()), {})
     for key in first.get("conditions", {}):
         rates = [suite["conditions"][key] for suite in known.values()]
@@ -145,14 +146,20 @@ def _axes(known: Mapping[str, Json]) -> Table:
     return Table(caption, columns, [row for row in rows if row[1] != "0"], list(range(1, len(columns))))
 
 
+def _titles(summaries: Mapping[str, Json]) -> str:
+    models = {summary["settings"]["scorer"]["title_model"] for summary in summaries.values()}
+    return " No title model is set: a title counts for the very product alone." if models == {None} else ""
+
+
 def _pass_curve(known: Mapping[str, Json]) -> list[Block]:
     drawn = {name: suite["pass_at"] for name, suite in known.items() if suite.get("pass_at", {}).get("estimates")}
     if not drawn:
         return []
     lines = {name: [(e["k"], 100 * e["value"]) for e in found["estimates"]] for name, found in drawn.items()}
     one = next(iter(drawn.values()))
+    ticks = {float(e["k"]): str(e["k"]) for e in one["estimates"]}
     caption = (
         f"Unbiased estimate from {one['samples']} drawn episodes a problem, temperature {one['temperature']:g}, "
         f"top-p {one['top_p']:g}; intervals in the table."
     )
-    return [Figure(plot_lines(lines, "pass@k", "k", "percent", ticks=True), caption), pass_table(drawn)]
+    return [Figure(plot_lines(lines, "pass@k", "k", "percent", ticks=ticks), caption), pass_table(drawn)]

@@ -17,7 +17,7 @@ def rate_cells(rate: Json) -> list[str]:
 
 
 def share_cells(name: str, shares: Sequence[Json | None]) -> list[str]:
-    """A row of one share for several checkpoints: name, n, worth of one problem, `value (low to high)` each."""
+    """A row of one share for several checkpoints: name, n, worth of one problem, then value over interval for each."""
     n = max((share["n"] for share in shares if share), default=0)
     return [name, str(n), f"{100 / n:.2f}" if n else "", *(_share(share) for share in shares)]
 
@@ -25,7 +25,7 @@ def share_cells(name: str, shares: Sequence[Json | None]) -> list[str]:
 def _share(share: Json | None) -> str:
     if share is None or not share["n"]:
         return ""
-    return f"{percent(share['value'])} ({interval(share['low'], share['high'])})"
+    return f"{percent(share['value'])}\n{interval(share['low'], share['high'])}"
 
 
 def bucket_table(known: Mapping[str, Json]) -> Table:
@@ -41,17 +41,19 @@ def bucket_table(known: Mapping[str, Json]) -> Table:
 
 
 def pass_table(drawn: Mapping[str, Json]) -> Table:
-    """pass@k with interval and problems; `drawn` are the blocks `pass_at` by checkpoint."""
-    rows = [
-        [
-            *(name, str(e["k"]), percent(e["value"]), interval(e["low"], e["high"])),
-            *(str(found["problems"]), f"{100 / found['problems']:.2f}", str(found["mixed_problems"])),
-        ]
-        for name, found in drawn.items()
-        for e in found["estimates"]
-    ]
-    columns = ["checkpoint", "k", "pass@k %", "95% interval", "problems", "one problem, points", "solved in some draws"]
-    return Table("pass@k, bootstrap interval over problems", columns, rows, [1, 2, 3, 4, 5, 6])
+    """pass@k, checkpoints side by side; `drawn` are the blocks `pass_at` by checkpoint."""
+    ks = sorted({e["k"] for found in drawn.values() for e in found["estimates"]})
+    rows = [share_cells(f"pass@{k}", [_estimate(found, k) for found in drawn.values()]) for k in ks]
+    mixed = [str(found["mixed_problems"]) for found in drawn.values()]
+    rows.append(["solved in some draws, not in all", rows[0][1], "", *mixed])
+    columns = ["estimate", "n", "one problem, points", *drawn]
+    caption = "pass@k, percent with 95% bootstrap interval over problems"
+    return Table(caption, columns, rows, list(range(1, len(columns))))
+
+
+def _estimate(found: Json, k: int) -> Json | None:
+    estimate = next((e for e in found["estimates"] if e["k"] == k), None)
+    return None if estimate is None else {"n": found["problems"], **estimate}
 
 
 def paired_table(tests: Sequence[Json]) -> Table:
@@ -102,28 +104,33 @@ def suites_table(summaries: Mapping[str, Json], left_out: str) -> list[Block]:
 
 
 def lm_table(lm: Mapping[str, Json]) -> list[Block]:
-    """Scores of lm-eval's tasks by checkpoint, with documents and version; limited runs are marked."""
+    """Scores of lm-eval's tasks, checkpoints side by side, with documents and version; limited runs are marked."""
+    columns = ["task", "score", "version", "documents", *lm]
+    named = {
+        (task, score) for found in lm.values() for task, block in found["tasks"].items() for score in block["scores"]
+    }
     rows = []
-    for name, found in lm.items():
-        for task, block in found["tasks"].items():
-            documents = block["documents"] or {"effective": None, "original": None}
-            limited = f"limited to {documents['effective']} of {documents['original']}" if block["limited"] else ""
-            for score, value in block["scores"].items():
-                spread = block.get("intervals", {}).get(score, {})
-                rows.append(
-                    [
-                        *(name, task, score.removesuffix(",none"), number(value, 4)),
-                        _plain_interval(spread.get("low"), spread.get("high")),
-                        *(number(documents["effective"]), number(block["version"]), limited),
-                    ]
-                )
-    columns = ["checkpoint", "task", "score", "mean", "95% interval", "documents", "task version", "note"]
-    caption = "lm-evaluation-harness; intervals resample problems where documents belong to some"
-    return [Table(caption, columns, rows, [3, 4, 5, 6])] if rows else []
+    for task, score in sorted(named):
+        blocks = [found["tasks"].get(task) for found in lm.values()]
+        facts = next(block for block in blocks if block is not None)
+        documents = facts["documents"] or {"effective": None, "original": None}
+        limit = f"\nlimited: of {number(documents['original'])}" if facts["limited"] else ""
+        cells = [
+            task,
+            score.removesuffix(",none"),
+            number(facts["version"]),
+            f"{number(documents['effective'])}{limit}",
+        ]
+        rows.append([*cells, *(_score(block, score) for block in blocks)])
+    caption = "lm-evaluation-harness, mean over 95% interval; documents of one problem count as one observation"
+    return [Table(caption, columns, rows, list(range(2, len(columns))))] if rows else []
 
 
-def _plain_interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
+def _score(block: Json | None, score: str) -> str:
+    if block is None or score not in block["scores"]:
+        return ""
+    spread = block.get("intervals", {}).get(score)
+    return f"{block['scores'][score]:.3f}" + (f"\n{spread['low']:.3f} to {spread['high']:.3f}" if spread else "")
 
 
 def count_table(caption: str, what: str, counts: Mapping[str, Mapping[str, int]]) -> Table:

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tracemill.report.blocks import Block, Figure, Section, Table, counts_table, table
+from tracemill.report.blocks import Block, Figure, Section, Table, matrix, table
 from tracemill.report.plots import plot_lines
 
 Json = Mapping[str, Any]
+NAMES = {
+    "mean_token_accuracy": "share of tokens right",
+    "reward": "mean reward",
+    "rewards/outcome/mean": "reward for the outcome",
+    "rewards/match/mean": "reward for the teacher's steps",
+    "hallucinated_ids": "invented ids an episode",
+    "kl": "distance to the reference (KL)",
+    "completions/mean_length": "tokens an episode",
+    "rewards/margins": "margin of desirable rows",
+}
 
 
 def training_section(
@@ -19,35 +29,44 @@ def training_section(
 ) -> Section:
     """The recipe (lineage records, base first), curves by stage (rows of plot_curve.csv), what each mask gate counted,
     and what rollouts yielded."""
-    blocks: list[Block] = [_recipe(recipe)] if recipe else []
+    blocks: list[Block] = [*_recipe(recipe)] if recipe else []
     for stage, rows in curves.items():
         for column in _plotted(rows):
             points = [(float(row["step"]), float(row[column])) for row in rows if row.get(column)]
             if points:
-                picture = plot_lines({stage: points}, f"{stage}: {column}", "step", column)
-                blocks.append(Figure(picture, f"{column} of {stage} over {len(points)} steps"))
-    for stage, report in masks.items():
-        counts = {key: value for key, value in report.items() if isinstance(value, int | float)}
-        dropped = report.get("dropped")
-        if isinstance(dropped, Mapping):
-            counts |= {f"dropped: {reason}": n for reason, n in dropped.items()}
-        blocks.append(counts_table(f"Mask gate of {stage}", counts, "what"))
+                picture = plot_lines({stage: points}, f"{stage}: {NAMES.get(column, column)}", "step", "", small=True)
+                blocks.append(Figure(picture, small=True))
+    if masks:
+        blocks.append(matrix("Mask gate: rows and tokens of each stage", "what", _gates(masks)))
     if rollouts:
         blocks.append(_yield(rollouts))
     return Section("training", "Training", "What was supervised is exactly the assistant's turns.", blocks)
 
 
-def _recipe(recipe: Sequence[Json]) -> Table:
-    rows = [[record["stage"], record["kind"], ", ".join(_settings(record["params"]))] for record in recipe]
-    return Table("The recipe, each stage with all of its settings", ["stage", "kind", "settings"], rows)
+def _gates(masks: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
+    counted: dict[str, dict[str, Any]] = {}
+    for stage, report in masks.items():
+        counted[stage] = {key: value for key, value in report.items() if isinstance(value, int | float)}
+        for reason, n in report.get("dropped", {}).items():
+            counted[stage][f"dropped: {reason}"] = n
+    return counted
 
 
-def _settings(params: Json, prefix: str = "") -> Iterator[str]:
+def _recipe(recipe: Sequence[Json]) -> Iterator[Table]:
+    """The base's settings, and all others side by side: equal names are equal settings."""
+    for record in recipe[:1]:
+        yield matrix(f"Settings of {record['stage']}", "setting", {record["stage"]: dict(_settings(record["params"]))})
+    others = {record["stage"]: {"kind": record["kind"], **dict(_settings(record["params"]))} for record in recipe[1:]}
+    if others:
+        yield matrix("The recipe, each stage with all of its settings", "setting", others)
+
+
+def _settings(params: Json, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in params.items():
         if isinstance(value, Mapping):
-            yield from _settings(value, f"{prefix}{key}.")
+            yield from _settings(value, "" if key == "train" else f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key} = {value}"
+            yield f"{prefix}{key}", value
 
 
 def _yield(rollouts: Mapping[str, Json]) -> Table:

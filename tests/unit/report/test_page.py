@@ -2,11 +2,13 @@
 
 import base64
 import gzip
+import hashlib
 import json
 import re
 
 from tracemill.report.blocks import Figure, Section, counts_table, interval, number, percent
-from tracemill.report.plots import plot_bars, plot_graph, plot_lines, plot_rates
+from tracemill.report.graph import plot_graph
+from tracemill.report.plots import plot_bars, plot_lines, plot_rates
 from tracemill.report.render import render_page
 from tracemill.report.trajectories import CHUNK, Entry, pack, page_messages
 
@@ -30,6 +32,19 @@ def test_hostile_text_never_becomes_markup():
     assert "<img src=x" not in html
     assert html.count("<script>") == 1
     assert "&lt;img src=x onerror=alert(1)&gt;" in html
+
+
+def test_the_policy_names_each_script_by_its_digest_and_trusts_no_markup():
+    html = render_page("t", "l", [], *pack([]), times="../builds.js")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+
+    assert len(scripts) == 2
+    for script in scripts:
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in policy
+    assert "'strict-dynamic'" in policy
+    assert "'strict-dynamic'" not in page()
+    assert "unsafe" not in policy.replace("style-src 'unsafe-inline'", "")
 
 
 def test_the_page_fetches_nothing():

@@ -9,7 +9,7 @@ from tracemill.evaluation.published import published_rows
 from tracemill.report.build import ends_of
 from tracemill.report.corpus_sections import drift_section, funnel_section
 from tracemill.report.result_sections import headline, results_section
-from tracemill.report.suite_tables import lm_table, paired_table
+from tracemill.report.suite_tables import lm_table, paired_table, pass_table
 from tracemill.report.training_section import training_section
 
 
@@ -21,6 +21,7 @@ def summary(hits, n):
     block = {"success": rate(hits, n), "rule": 0.5}
     price = {"n": 2, "value": 0.25, "low": 0.0, "high": 0.5}
     return {
+        "settings": {"scorer": {"title_model": None}},
         "suites": {
             "eval": {
                 **block,
@@ -40,7 +41,7 @@ def summary(hits, n):
                 "by_category": {"product": block},
                 "by_bucket": {"product/single": block},
             }
-        }
+        },
     }
 
 
@@ -91,16 +92,16 @@ def test_buckets_stand_side_by_side_for_all_checkpoints(found):
     buckets = found["Success by kind of problem, percent with 95% interval"]
 
     assert buckets.columns == ["bucket", "n", "one problem, points", "base", "sft"]
-    assert buckets.rows == [["product/single", "4", "25.00", "0.0 (10.0 to 90.0)", "75.0 (10.0 to 90.0)"]]
+    assert buckets.rows == [["product/single", "4", "25.00", "0.0\n10.0 to 90.0", "75.0\n10.0 to 90.0"]]
 
 
 def test_axes_stand_with_the_number_of_problems_that_ask_for_them(found):
     (caption,) = [caption for caption in found if caption.startswith("Mean score of each axis")]
 
     assert found[caption].rows == [
-        ["price", "2", "50.00", "25.0 (0.0 to 50.0)", "25.0 (0.0 to 50.0)"],
-        ["all from one shop (shop)", "2", "50.00", "50.0 (10.0 to 90.0)", "50.0 (10.0 to 90.0)"],
-        ["within the budget (voucher)", "1", "100.00", "0.0 (10.0 to 90.0)", "0.0 (10.0 to 90.0)"],
+        ["price", "2", "50.00", "25.0\n0.0 to 50.0", "25.0\n0.0 to 50.0"],
+        ["all from one shop (shop)", "2", "50.00", "50.0\n10.0 to 90.0", "50.0\n10.0 to 90.0"],
+        ["within the budget (voucher)", "1", "100.00", "0.0\n10.0 to 90.0", "0.0\n10.0 to 90.0"],
     ]
 
 
@@ -111,7 +112,7 @@ def test_why_episodes_failed_is_counted_side_by_side(found):
 
 def test_a_suite_of_which_a_part_was_played_says_so():
     suites = KNOWN["sft"]["suites"]
-    limited = {"sft": {"suites": {"eval": {**suites["eval"], "whole": 196, "limited": True}}}}
+    limited = {"sft": {**KNOWN["sft"], "suites": {"eval": {**suites["eval"], "whole": 196, "limited": True}}}}
 
     assert results_section(limited, [], [], {}).blocks[0].text == (
         "Limited: 4 of the 196 problems of the suite eval were played."
@@ -138,9 +139,23 @@ def test_limited_results_of_lm_eval_say_so():
     }
     (found,) = lm_table({"sft": {"tasks": {"tracemill_next_action": block}}})
 
+    assert found.columns == ["task", "score", "version", "documents", "sft"]
     assert found.rows == [
-        ["sft", "tracemill_next_action", "exact", "0.5", "0.100 to 0.900", "4", "1", "limited to 4 of 696"],
-        ["sft", "tracemill_next_action", "success,k8", "1", "", "4", "1", "limited to 4 of 696"],
+        ["tracemill_next_action", "exact", "1", "4\nlimited: of 696", "0.500\n0.100 to 0.900"],
+        ["tracemill_next_action", "success,k8", "1", "4\nlimited: of 696", "1.000"],
+    ]
+
+
+def test_pass_at_k_stands_side_by_side_with_problems_and_step():
+    estimate = {"k": 1, "value": 0.5, "low": 0.25, "high": 0.75}
+    full = {"problems": 4, "mixed_problems": 2, "estimates": [estimate, estimate | {"k": 2, "value": 0.6}]}
+    found = pass_table({"sft": full, "kto": full | {"estimates": [estimate]}})
+
+    assert found.columns == ["estimate", "n", "one problem, points", "sft", "kto"]
+    assert found.rows == [
+        ["pass@1", "4", "25.00", "50.0\n25.0 to 75.0", "50.0\n25.0 to 75.0"],
+        ["pass@2", "4", "25.00", "60.0\n25.0 to 75.0", ""],
+        ["solved in some draws, not in all", "4", "", "2", "2"],
     ]
 
 
@@ -176,19 +191,30 @@ def test_drift_shows_each_snapshot_in_order():
     assert rows == [["a", "10", "9", "8", "80.0", "50.0", "", "0.91", "5", "4", "1"]]
 
 
-def test_curves_become_figures_and_gates_tables():
+def test_curves_become_figures_and_gates_one_table():
     curve = [{"step": "1", "loss": "2.0"}, {"step": "2", "loss": "1.5"}]
-    section = training_section([], {"sft": curve}, {"sft": {"rows": 3, "dropped": {"over_budget": 1}}}, {})
+    masks = {"sft": {"rows": 3, "dropped": {"over_budget": 1}}, "kto": {"rows": 4, "dropped": {}}}
+    section = training_section([], {"sft": curve}, masks, {})
 
-    assert [block.caption for block in section.blocks] == ["loss of sft over 2 steps", "Mask gate of sft"]
-    assert section.blocks[1].rows == [["rows", "3"], ["dropped: over_budget", "1"]]
+    assert 'aria-label="sft: loss"' in section.blocks[0].svg
+    assert section.blocks[1].columns == ["what", "sft", "kto"]
+    assert section.blocks[1].rows == [["rows", "3", "4"], ["dropped: over_budget", "1", ""]]
 
 
-def test_the_recipe_prints_every_setting_and_rollouts_their_yield():
-    record = {"stage": "dr_grpo", "kind": "dr_grpo", "params": {"grpo": {"scale_rewards": "none"}, "seed": 0}}
+def test_the_recipe_sets_the_settings_side_by_side_and_rollouts_their_yield():
+    base = {"stage": "base", "kind": "tiny", "params": {"seed": 7}}
+    sft = {"stage": "sft", "kind": "sft", "params": {"batch": 8, "lora": {"rank": 0}}}
+    grpo = {"stage": "dr_grpo", "kind": "dr_grpo", "params": {"grpo": {"scale_rewards": "none"}, "train": {"batch": 4}}}
     counts = {"episodes": 8, "successes": 3, "problems": 2, "solved": 1, "mixed": 1}
-    section = training_section([record], {}, {}, {"rejection": {"by_category": {"all": counts}}})
+    section = training_section([base, sft, grpo], {}, {}, {"rejection": {"by_category": {"all": counts}}})
 
-    recipe, rollouts = section.blocks
-    assert recipe.rows == [["dr_grpo", "dr_grpo", "grpo.scale_rewards = none, seed = 0"]]
+    first, recipe, rollouts = section.blocks
+    assert first.rows == [["seed", "7"]]
+    assert recipe.columns == ["setting", "sft", "dr_grpo"]
+    assert recipe.rows == [
+        ["kind", "sft", "dr_grpo"],
+        ["batch", "8", "4"],
+        ["lora.rank", "0", ""],
+        ["grpo.scale_rewards", "", "none"],
+    ]
     assert rollouts.rows == [["rejection", "all", "8", "3", "2", "1", "1"]]

@@ -47,7 +47,8 @@
     const details = element("details");
     const summary = element("summary");
     const mark = entry.success === null ? "warn" : entry.success ? "good" : "bad";
-    summary.append(element("span", `badge ${mark}`, entry.outcome), " ", element("span", "soft", entry.category), " ", entry.query);
+    const from = `${entry.set.replace("evaluation of ", "")}, ${entry.category}`;
+    summary.append(element("span", `badge ${mark}`, entry.outcome), " ", element("span", "soft", from), " ", entry.query);
     details.append(summary);
     details.addEventListener("toggle", async () => {
       if (!details.open || details.childElementCount > 1) return;
