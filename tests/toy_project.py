@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,6 +85,17 @@ class Project:
         text = self.path(name).read_text()
         assert old in text, f"{name} does not contain {old!r}"
         self.path(name).write_text(text.replace(old, new))
+
+    def when_queue_is_done(self, experiments: int, seconds: int = 900) -> str:
+        """Wait for queued experiments; returns DVC's table of all experiments."""
+        status = ""
+        for _ in range(seconds):
+            status = self.dvc("queue", "status")
+            if status.count("Success") == experiments:
+                return self.dvc("exp", "show", "--csv")
+            assert "Failed" not in status, self.dvc("queue", "logs", status.split()[5])
+            time.sleep(1)
+        raise AssertionError(f"the queue did not finish:\n{status}")
 
     def journal(self) -> list[dict]:
         log = self.path("logs/builds.jsonl")

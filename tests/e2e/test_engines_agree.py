@@ -260,21 +260,9 @@ def test_queued_experiments_leave_the_workspace_alone(project: Project):
     for rate in ("0.125", "0.375"):
         project.dvc("exp", "run", "--queue", "-S", f"toy.training.learning_rate={rate}")
     project.dvc("queue", "start", "-j", "2")
-    table = _when_done(project)
+    table = project.when_queue_is_done(2)
     assert "0.125" in table
     assert "0.375" in table
     assert project.git("status", "--short") == ""
     assert project.artifacts() == before
     assert NOTHING in project.snakemake()
-
-
-def _when_done(project: Project) -> str:
-    import time
-
-    for _ in range(120):
-        status = project.dvc("queue", "status")
-        if status.count("Success") == 2:
-            return project.dvc("exp", "show", "--csv")
-        assert "Failed" not in status, project.dvc("queue", "logs", status.split()[5])
-        time.sleep(1)
-    raise AssertionError(f"the queue did not finish:\n{status}")

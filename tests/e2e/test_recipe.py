@@ -1,5 +1,7 @@
 """The real graph in its smallest configuration (profile `quick`), from nothing to the report, built once."""
 
+import csv
+
 import pytest
 
 from toy_project import NOTHING, ROOT, Project
@@ -35,6 +37,17 @@ def test_a_learning_rate_trains_its_stage_alone_and_what_follows(recipe: Project
     recipe.git("checkout", "--", "params.yaml")
     recipe.snakemake()
     assert recipe.ran() == []
+    assert recipe.artifacts() == before
+
+
+def test_a_sweep_of_learning_rates_gives_a_row_for_each(recipe: Project):
+    before = recipe.artifacts()
+    sweep = "training.stages.kto.train.learning_rate=0.0002,0.0008"
+    recipe.dvc("exp", "run", "--queue", "-S", sweep, "evaluate_model-kto")
+    recipe.dvc("queue", "start", "-j", "1")
+    rows = list(csv.DictReader(recipe.when_queue_is_done(2).splitlines()))
+    rates = {row["training.stages.kto.train.learning_rate"] for row in rows}
+    assert {"0.0002", "0.0008"} <= rates
     assert recipe.artifacts() == before
 
 
