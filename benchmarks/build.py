@@ -3,7 +3,8 @@
     python benchmarks/build.py [--snapshots 10 100 365] [--repeat 3]
 
 Each size is a project of trivial stages, two for each snapshot and three global ones. `dvc repro` builds it in one
-process, with a stub for the supervisor, so that the time is DVC's own; no-op figures are medians.
+process, with a stub for the supervisor, so that the time is DVC's own; `job` is one of Snakemake's jobs, which is a
+process. Figures of single commands are medians.
 """
 
 import argparse
@@ -61,11 +62,12 @@ def main() -> None:
     options.add_argument("--repeat", type=int, default=3)
     chosen = options.parse_args()
     rows = [measure(number, chosen.repeat) for number in chosen.snapshots]
-    print("snapshots   no-op  dvc status   bare  ratio  per stage  one changed")
+    print("snapshots   no-op  dvc status   bare  ratio  per stage  one changed    job")
     for row in rows:
         print(
             f"{row['snapshots']:>9} {row['no_op']:>7.2f} {row['dvc_status']:>11.2f} {row['bare_snakemake']:>6.2f} "
-            f"{row['ratio']:>6.2f} {row['dvc_per_stage']:>10.3f} {row['dvc_per_changed_stage']:>12.3f}"
+            f"{row['ratio']:>6.2f} {row['dvc_per_stage']:>10.3f} {row['dvc_per_changed_stage']:>12.3f} "
+            f"{row['job']:>6.2f}"
         )
     print(json.dumps(rows))
 
@@ -91,6 +93,7 @@ def measure(number: int, repeat: int) -> dict[str, float]:
             "empty_snakemake": median(repeat, other, "snakemake", "-s", "empty", "--cores", "2", "--quiet", "all"),
         }
         project.edit("params.yaml", "minimum: 2", "minimum: 3")
+        jobs = [timed(project, *job(f"snapshots/{name}/clean_raw")) for name in names[:5]]
         changed = timed(project, "dvc", "repro", "--quiet")
     ran = number + 3
     ratio = figures["no_op"] / (figures["dvc_status"] + figures["empty_snakemake"])
@@ -99,8 +102,14 @@ def measure(number: int, repeat: int) -> dict[str, float]:
         **figures,
         "ratio": ratio,
         "dvc_per_stage": first / stages,
-        "dvc_per_changed_stage": changed / ran,
+        "dvc_per_changed_stage": changed / (ran - len(jobs)),
+        "job": statistics.median(jobs),
     }
+
+
+def job(stamp: str) -> list[str]:
+    """The command of one Snakemake job: a process that looks its stage up and runs it."""
+    return [sys.executable, "-m", "tracemill.build.job", f".snakemake/stages/{stamp}", "logs/job.log"]
 
 
 def prepared(folder: Path, number: int) -> Project:
