@@ -31,10 +31,12 @@ from tracemill.environment.chat import encode_chat
 from tracemill.environment.episode import Episode
 from tracemill.environment.index import build_index, open_index
 from tracemill.environment.tools import TOOLS
-from tracemill.evaluation.generation import Generator, Prompt
+from tracemill.evaluation.generation import Generator
 from tracemill.evaluation.policies import Sampling, ScriptedPolicy
 from tracemill.evaluation.rollouts import play
-from tracemill.evaluation.transformers_policy import TransformersPolicy, end_token_ids
+from tracemill.evaluation.token_policy import end_token_ids
+from tracemill.evaluation.tokens import Prompt
+from tracemill.evaluation.transformers_policy import TransformersPolicy
 from tracemill.training.base import tiny_config
 from tracemill.training.params import TinyParams
 from tracemill.training.texts import added_tokens, tokenizer_texts

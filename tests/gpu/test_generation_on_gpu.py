@@ -10,8 +10,9 @@ pytestmark = [
 ]
 
 from tiny_model import make_model  # noqa: E402
-from tracemill.evaluation.generation import Generator, Prompt  # noqa: E402
+from tracemill.evaluation.generation import Generator  # noqa: E402
 from tracemill.evaluation.policies import Sampling  # noqa: E402
+from tracemill.evaluation.tokens import Prompt  # noqa: E402
 
 
 def test_two_turns_of_a_batch_are_what_the_model_says_without_a_cache():

@@ -1,9 +1,10 @@
 """Batched generation in process: one forward pass serves every live episode, and each keeps its own temperature and
 seed.
 
-`Generator.generate` takes prompts as token ids. Each row draws its tokens from its own stream of uniform numbers, so
-what a row draws does not depend on its neighbours. Rows that ended are dropped from the batch once half of it has
-ended.
+Prompts come as token ids. Each row draws its tokens from its own stream of uniform numbers, so what a row draws does
+not depend on its neighbours. `Generator.generate` answers a list of prompts; `Generator.advance` takes up new prompts
+while others are under way and returns as soon as some have ended, so that a row that ended makes room at once
+(continuous batching, Yu et al. 2022, Orca). Rows that ended leave the batch once half of it has ended.
 """
 
 from __future__ import annotations
@@ -12,32 +13,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
 import numpy as np
 import torch
 
+from tracemill.evaluation.decoding import Answer, Batch, join, left_filled, unite
+from tracemill.evaluation.draw import choose_tokens
 from tracemill.evaluation.kv_cache import Row, Segment, best_source, common_prefix, gather
-from tracemill.evaluation.policies import Sampling
+from tracemill.evaluation.tokens import Generated, Prompt
 
 _SHARED_WORTH = 16
 """Tokens that all prompts must share before their prefix is run once, ahead of the batch."""
-
-
-class Prompt(msgspec.Struct, frozen=True):
-    """One row of a batch; `key` names the episode whose earlier turns may still be in the cache."""
-
-    key: str
-    ids: tuple[int, ...]
-    seed: int
-    sampling: Sampling
-
-
-class Generated(msgspec.Struct, frozen=True):
-    """Generated token ids with the end token, if there was one, and their log-probabilities at temperature 1."""
-
-    ids: tuple[int, ...]
-    logprobs: tuple[float, ...]
-    ended: bool
 
 
 class Generator:
@@ -49,10 +34,11 @@ class Generator:
         self.prefill_tokens = prefill_tokens
         self.reuse = reuse
         self.rows: dict[str, Row] = {}
+        self.batch: Batch | None = None
 
     def reset(self) -> None:
-        """Drop the whole cache; needed whenever the model's weights change."""
-        self.rows = {}
+        """Drop the whole cache and what is under way; needed whenever the model's weights change."""
+        self.rows, self.batch = {}, None
 
     def forget(self, keys: Sequence[str]) -> None:
         """Drop what is kept for these episodes."""
@@ -61,27 +47,31 @@ class Generator:
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
         """Return what the model answers to each prompt, in order. Prompts must not be empty and their keys must
-        differ.
+        differ. What is kept of other episodes is dropped.
         """
         if not prompts:
             return []
+        self.batch = None
+        found = self.advance(prompts, len(prompts))
+        self.rows = {p.key: self.rows[p.key] for p in prompts if p.key in self.rows}
+        return [found[p.key] for p in prompts]
+
+    def under_way(self) -> int:
+        """Answers that are begun and not handed out."""
+        return 0 if self.batch is None else len(self.batch.going())
+
+    def advance(self, prompts: Sequence[Prompt], enough: int = 1) -> dict[str, Generated]:
+        """Take up `prompts` beside those under way and decode until `enough` answers have ended, or all of them.
+
+        Returns those that have ended, by key. A key must not be under way already.
+        """
         with _evaluating(self.model), torch.no_grad():
-            ids = [np.asarray(p.ids, dtype=np.int64) for p in prompts]
-            sources = self._sources(prompts, ids)
-            rest = [tokens[length:] for tokens, (_, length) in zip(ids, sources, strict=True)]
-            width = max(len(tokens) for tokens in rest)
-            depth = max(length for _, length in sources)
-            limit = max(p.sampling.max_new_tokens for p in prompts)
-            segment = gather(sources, depth + width + limit, self.model)
-            mask = torch.zeros((len(prompts), depth + width + limit), dtype=torch.bool, device=self.model.device)
-            for i, (_, length) in enumerate(sources):
-                mask[i, depth - length : depth] = True
-                mask[i, depth + width - len(rest[i]) : depth + width] = True
-            logits = self._prefill(segment, mask, rest, [length for _, length in sources])
-            batch = _Batch(self, prompts, segment, mask, ids)
-            batch.run(logits)
-            self.rows = batch.remembered() if self.reuse else {}
-        return batch.results()
+            if prompts:
+                self.batch = self._take_up(prompts)
+            ended = self._decode(enough)
+        if self.reuse:
+            self.rows.update((answer.prompt.key, row) for answer, row in ended)
+        return {answer.prompt.key: answer.result() for answer, _ in ended}
 
     def choose(
         self, logits: torch.Tensor, prompts: Sequence[Prompt], drawn: Sequence[int], uniforms: Sequence[float]
@@ -89,24 +79,73 @@ class Generator:
         """Return the next token of each row; `drawn` counts the tokens that a row has already."""
         return choose_tokens(logits, [p.sampling for p in prompts], uniforms)
 
-    def _sources(self, prompts: Sequence[Prompt], ids: list[Any]) -> list[tuple[Row | None, int]]:
-        if not self.reuse:
-            return [(None, 0)] * len(prompts)
-        if not self.rows and len(prompts) > 1:
-            self._prefill_shared(ids)
-        others = list(self.rows.values())
-        return [best_source(t, self.rows.get(p.key), others) for p, t in zip(prompts, ids, strict=True)]
+    def _take_up(self, prompts: Sequence[Prompt]) -> Batch:
+        """The batch under way with answers to `prompts` begun in it."""
+        old, going = self.batch, self.batch.going() if self.batch is not None else []
+        answers = [Answer(prompt) for prompt in prompts]
+        fresh, logits = self._prefill(answers, 0 if going else max(answer.limit for answer in answers))
+        fresh.draw(logits, self.choose, self.end_ids)
+        self.forget([prompt.key for prompt in prompts])
+        if old is None or not going:
+            return fresh
+        return join(old, fresh, self.model)
 
-    def _prefill_shared(self, ids: list[Any]) -> None:
+    def _decode(self, enough: int) -> list[tuple[Answer, Row]]:
+        ended: list[tuple[Answer, Row]] = []
+        while self.batch is not None:
+            going = self.batch.going()
+            done = len(ended) + sum(answer is not None for answer in self.batch.answers) - len(going)
+            if not going or done >= enough:
+                break
+            if 2 * len(going) <= len(self.batch.answers):
+                ended += self.batch.retire()
+                self.batch = unite([(self.batch, going)], self.model)
+            self._step(self.batch)
+        if self.batch is not None:
+            ended += self.batch.retire()
+            self.batch = self.batch if self.batch.going() else None
+        return ended
+
+    def _step(self, batch: Batch) -> None:
+        tokens, positions = batch.pending()
+        logits = self.forward(batch.segment, tokens, positions, batch.see())
+        batch.segment.advance(1)
+        batch.draw(logits, self.choose, self.end_ids)
+
+    def _prefill(self, answers: Sequence[Answer], room: int) -> tuple[Batch, torch.Tensor]:
+        """A batch whose prompts were run, with `room` slots to draw into, and its last logits [rows, vocab]."""
+        ids = [answer.ids for answer in answers]
+        sources = self._sources([answer.prompt.key for answer in answers], ids)
+        rest = [tokens[length:] for tokens, (_, length) in zip(ids, sources, strict=True)]
+        width, depth = max(len(tokens) for tokens in rest), max(length for _, length in sources)
+        segment = gather(sources, depth + width + room, self.model, depth)
+        mask = left_filled(sources, depth, depth + width + room, segment.device)
+        for i, tokens in enumerate(rest):
+            mask[i, depth + width - len(tokens) : depth + width] = True
+        logits = self._run_prompts(segment, mask, rest, [length for _, length in sources])
+        return Batch(answers, segment, mask), logits
+
+    def _sources(self, keys: Sequence[str], ids: list[Any]) -> list[tuple[Row | None, int]]:
+        if not self.reuse:
+            return [(None, 0)] * len(ids)
+        others = list(self.rows.values())
+        if self.batch is not None:
+            others += self.batch.rows(self.batch.going())
+        if not others and len(ids) > 1:
+            others = self._shared_row(ids)
+        return [best_source(tokens, self.rows.get(key), others) for key, tokens in zip(keys, ids, strict=True)]
+
+    def _shared_row(self, ids: list[Any]) -> list[Row]:
+        """What all prompts begin with, run once; nothing where that is short."""
         shared = min(common_prefix(ids[0], other) for other in ids[1:])
         if shared < _SHARED_WORTH:
-            return
+            return []
         tokens = ids[0][:shared]
-        segment = gather([(None, 0)], shared, self.model)
-        self._prefill(segment, torch.ones((1, shared), dtype=torch.bool, device=self.model.device), [tokens], [0])
-        self.rows = {"": Row(segment, 0, tokens, np.arange(shared))}
+        segment = gather([(None, 0)], shared, self.model, 0)
+        self._run_prompts(segment, torch.ones((1, shared), dtype=torch.bool, device=segment.device), [tokens], [0])
+        return [Row(segment, 0, tokens, np.arange(shared))]
 
-    def _prefill(self, segment: Segment, mask: torch.Tensor, rest: list[Any], lengths: list[int]) -> torch.Tensor:
+    def _run_prompts(self, segment: Segment, mask: torch.Tensor, rest: list[Any], lengths: list[int]) -> torch.Tensor:
         """Run what is not in the cache, flush right, some rows at a time; return the last position's logits [rows,
         vocab].
         """
@@ -121,19 +160,17 @@ class Generator:
         for start in range(0, len(rest), step):
             rows = slice(start, min(start + step, len(rest)))
             segment.view_rows(rows)
-            parts.append(
-                self.forward(segment, tokens[rows], positions[rows], _prefill_mask(mask[rows, : depth + width], width))
-            )
+            seen = _prefill_mask(mask[rows, : depth + width], width)
+            parts.append(self.forward(segment, tokens[rows], positions[rows], seen))
         segment.view_rows(slice(None))
         segment.advance(width)
         return torch.cat(parts)
 
     def forward(self, segment: Segment, tokens: Any, positions: Any, mask: torch.Tensor) -> torch.Tensor:
         """One pass of the model over `tokens` [rows, n]; `mask` [rows, 1, n, slots] says what may be seen."""
-        device = self.model.device
         out = self.model(
-            input_ids=torch.as_tensor(tokens, device=device),
-            position_ids=torch.as_tensor(positions, device=device),
+            input_ids=torch.as_tensor(tokens, device=segment.device),
+            position_ids=torch.as_tensor(positions, device=segment.device),
             attention_mask=mask,
             cache=segment.cache,
             use_cache=True,
@@ -151,126 +188,6 @@ def _prefill_mask(seen: torch.Tensor, width: int) -> torch.Tensor:
     mask = seen[:, None, :] & (order[None, None, :] <= query[None, :, None])
     mask |= (order[None, :] == query[:, None])[None]
     return mask[:, None].expand(rows, 1, width, slots)
-
-
-class _Batch:
-    """The rows of one call while they are decoded."""
-
-    def __init__(
-        self, owner: Generator, prompts: Sequence[Prompt], segment: Segment, mask: torch.Tensor, ids: list[Any]
-    ) -> None:
-        self.owner, self.prompts, self.segment, self.mask, self.ids = owner, prompts, segment, mask, ids
-        self.alive = list(range(len(prompts)))
-        self.tokens: list[list[int]] = [[] for _ in prompts]
-        self.logprobs: list[list[float]] = [[] for _ in prompts]
-        self.ended = [False] * len(prompts)
-        self.kept: dict[int, Row] = {}
-        self.uniforms = [
-            np.random.Generator(np.random.Philox(key=p.seed)).random(p.sampling.max_new_tokens)
-            if p.sampling.temperature > 0
-            else None
-            for p in prompts
-        ]
-
-    def run(self, logits: torch.Tensor) -> None:
-        """Draw tokens until every row has ended or reached its limit."""
-        while True:
-            chosen = self._choose(logits)
-            live = [row for row, i in enumerate(self.alive) if not self._finished(i)]
-            if not live:
-                break
-            if 2 * len(live) <= len(self.alive):
-                self._compact(live)
-                chosen = chosen[live]
-            used = self.segment.used
-            self.mask[:, used] = True
-            positions = [[len(self.ids[i]) + len(self.tokens[i]) - 1] for i in self.alive]
-            logits = self.owner.forward(self.segment, chosen[:, None], positions, self.mask[:, None, None, : used + 1])
-            self.segment.advance(1)
-        self._compact([])
-
-    def _finished(self, i: int) -> bool:
-        return self.ended[i] or len(self.tokens[i]) >= self.prompts[i].sampling.max_new_tokens
-
-    def _choose(self, logits: torch.Tensor) -> torch.Tensor:
-        """Draw one token for each row that goes on; rows that ended get a repeated token that nobody reads."""
-        chosen = self.owner.choose(
-            logits,
-            [self.prompts[i] for i in self.alive],
-            [len(self.tokens[i]) for i in self.alive],
-            [self._uniform(i) for i in self.alive],
-        )
-        scores = torch.log_softmax(logits, dim=-1).gather(1, chosen[:, None])[:, 0].tolist()
-        for i, token, score in zip(self.alive, chosen.tolist(), scores, strict=True):
-            if self._finished(i):
-                continue
-            self.tokens[i].append(token)
-            self.logprobs[i].append(score)
-            self.ended[i] = token in self.owner.end_ids
-        return chosen
-
-    def _uniform(self, i: int) -> float:
-        stream = self.uniforms[i]
-        return 0.0 if stream is None else float(stream[min(len(self.tokens[i]), len(stream) - 1)])
-
-    def _compact(self, live: list[int]) -> None:
-        """Remember the rows that ended where they are, and carry on with the others in a smaller segment."""
-        mask = self.mask.cpu().numpy()
-        rows: list[Row] = []
-        for row, i in enumerate(self.alive):
-            # The last token drawn was never run, so it has no slot; a row that ended earlier ran on for nothing.
-            known = len(self.ids[i]) + len(self.tokens[i]) - 1
-            ids = np.concatenate([self.ids[i], np.asarray(self.tokens[i], dtype=np.int64)])[:known]
-            slots = np.flatnonzero(mask[row, : self.segment.used])[:known]
-            rows.append(Row(self.segment, row, ids[: len(slots)], slots))
-        for row, i in enumerate(self.alive):
-            if row not in set(live):
-                self.kept[i] = rows[row]
-        if live:
-            self._shrink([rows[row] for row in live], mask.shape[1] - self.segment.used)
-            self.alive = [self.alive[row] for row in live]
-
-    def _shrink(self, rows: list[Row], room: int) -> None:
-        sources: list[tuple[Row | None, int]] = [(row, len(row.slots)) for row in rows]
-        depth = max(length for _, length in sources)
-        self.segment = gather(sources, depth + room, self.owner.model)
-        self.mask = torch.zeros((len(rows), depth + room), dtype=torch.bool, device=self.mask.device)
-        for i, (_, length) in enumerate(sources):
-            self.mask[i, depth - length : depth] = True
-
-    def remembered(self) -> dict[str, Row]:
-        """The rows by episode, for the next turn."""
-        return {self.prompts[i].key: row for i, row in sorted(self.kept.items())}
-
-    def results(self) -> list[Generated]:
-        """What was generated, in the order of the prompts."""
-        return [
-            Generated(tuple(t), tuple(s), e) for t, s, e in zip(self.tokens, self.logprobs, self.ended, strict=True)
-        ]
-
-
-def choose_tokens(logits: torch.Tensor, sampling: Sequence[Sampling], uniforms: Sequence[float]) -> torch.Tensor:
-    """Return one token id per row of `logits` [rows, vocab].
-
-    Temperature 0 takes the largest logit. Otherwise the smallest set of likeliest tokens whose probability reaches
-    `top_p` is kept (nucleus sampling, Holtzman et al. 2020), and the row's uniform number in [0, 1) picks from it by
-    cumulative probability.
-    """
-    chosen = logits.argmax(dim=-1)
-    drawn = [row for row, s in enumerate(sampling) if s.temperature > 0]
-    if not drawn:
-        return chosen
-    index = torch.as_tensor(drawn, device=logits.device)
-    temperature = torch.as_tensor([sampling[row].temperature for row in drawn], device=logits.device)[:, None]
-    top_p = torch.as_tensor([sampling[row].top_p for row in drawn], device=logits.device)[:, None]
-    probability, order = torch.softmax(logits[index] / temperature, dim=-1).sort(dim=-1, descending=True, stable=True)
-    cumulative = probability.cumsum(dim=-1)
-    kept = torch.where(cumulative - probability < top_p, probability, torch.zeros_like(probability)).cumsum(dim=-1)
-    uniform = torch.as_tensor([uniforms[row] for row in drawn], dtype=kept.dtype, device=logits.device)[:, None]
-    position = (kept <= uniform * kept[:, -1:]).sum(dim=-1, keepdim=True)
-    last = (kept < kept[:, -1:]).sum(dim=-1, keepdim=True)
-    chosen[index] = order.gather(1, torch.minimum(position, last))[:, 0]
-    return chosen
 
 
 @contextmanager

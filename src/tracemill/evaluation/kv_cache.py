@@ -70,6 +70,11 @@ class Segment:
         """Slots in use, the same in every layer."""
         return self.layers[0].used
 
+    @property
+    def device(self) -> torch.device:
+        """Where the buffers are."""
+        return self.layers[0].keys.device
+
     def view_rows(self, rows: slice) -> None:
         """Let the next forward pass read and write these rows only."""
         for layer in self.layers:
@@ -111,12 +116,11 @@ def best_source(prompt: Slots, own: Row | None, others: Sequence[Row]) -> tuple[
     return best
 
 
-def gather(sources: Sequence[tuple[Row | None, int]], capacity: int, model: Any) -> Segment:
-    """Copy the shared prefixes into a new segment of `capacity` slots, flush right in the first max(prefix) slots."""
+def gather(sources: Sequence[tuple[Row | None, int]], capacity: int, model: Any, depth: int) -> Segment:
+    """Copy the shared prefixes into a new segment of `capacity` slots, flush right in the first `depth` slots."""
     config = model.config
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     shape = (len(sources), config.num_key_value_heads, capacity, width)
-    depth = max(length for _, length in sources)
     segments = list({id(row.segment): row.segment for row, length in sources if row is not None and length}.values())
     layers = []
     for index in range(config.num_hidden_layers):
@@ -139,16 +143,25 @@ def _copy(
     keys: torch.Tensor,
     values: torch.Tensor,
 ) -> None:
-    device = keys.device
     for target, (row, length) in enumerate(sources):
         if row is None or row.segment is not segment or not length:
             continue
-        slots = row.slots[:length]
-        first = int(slots[0])
-        if int(slots[-1]) - first + 1 == length:
-            keys[target, :, depth - length : depth] = old.keys[row.row, :, first : first + length]
-            values[target, :, depth - length : depth] = old.values[row.row, :, first : first + length]
-        else:
-            index = torch.as_tensor(slots, device=device)
-            keys[target, :, depth - length : depth] = old.keys[row.row].index_select(1, index)
-            values[target, :, depth - length : depth] = old.values[row.row].index_select(1, index)
+        states = _states(old, row.row, row.slots[:length])
+        keys[target, :, depth - length : depth], values[target, :, depth - length : depth] = states
+
+
+def put(row: Row, segment: Segment, target: int) -> None:
+    """Copy a row's states into the first slots of row `target` of another segment."""
+    for old, new in zip(row.segment.layers, segment.layers, strict=True):
+        new.keys[target, :, : len(row.slots)], new.values[target, :, : len(row.slots)] = _states(
+            old, row.row, row.slots
+        )
+
+
+def _states(layer: BufferLayer, row: int, slots: Slots) -> tuple[torch.Tensor, torch.Tensor]:
+    """Keys and values [heads, n, width] of these slots of a row."""
+    first, length = int(slots[0]), len(slots)
+    if int(slots[-1]) - first + 1 == length:
+        return layer.keys[row, :, first : first + length], layer.values[row, :, first : first + length]
+    index = torch.as_tensor(slots, device=layer.keys.device)
+    return layer.keys[row].index_select(1, index), layer.values[row].index_select(1, index)

@@ -124,7 +124,7 @@ class TracemillLM(LM):  # type: ignore[misc]
         )
 
     def _generate(self, arguments: Sequence[tuple[str, dict[str, Any]]], start: int) -> list[str]:
-        from tracemill.evaluation.generation import Prompt
+        from tracemill.evaluation.tokens import Prompt
         from tracemill.evaluation.transformers_policy import TransformersPolicy
 
         if not isinstance(self.policy, TransformersPolicy):

@@ -84,6 +84,15 @@ class Policy(Protocol):
 
 
 @runtime_checkable
+class StreamingPolicy(Protocol):
+    """A policy that takes up new turns while others are under way, so that no episode waits for the slowest."""
+
+    def advance(self, requests: Sequence[Request]) -> dict[str, Reply]:
+        """Take up `requests` beside those under way; return the replies of some that have ended, at least one."""
+        ...
+
+
+@runtime_checkable
 class ConcurrentPolicy(Protocol):
     """A policy whose turns do not wait for one another (a server); at most `concurrency` are under way at once."""
 

@@ -1,8 +1,8 @@
 """Many episodes at once through one policy.
 
-`play` takes live episodes to their ends. A batched policy is asked once a turn for all episodes that still live; a
-policy that is a server plays each episode at its own pace. Whatever goes wrong in a policy or in the catalogue is the
-outcome of its episode and never stops the others.
+`play` takes live episodes to their ends. A model in this process answers all of them from one batch in which each goes
+at its own pace; a policy that is a server plays each episode by itself. Whatever goes wrong in a policy or in the
+catalogue is the outcome of its episode and never stops the others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from tracemill.environment.episode import POLICY_ERROR, Episode
 from tracemill.errors import TracemillError
 from tracemill.evaluation.outcomes import ENVIRONMENT_ERROR
-from tracemill.evaluation.policies import ConcurrentPolicy, Policy, Reply, Request, Sampling
+from tracemill.evaluation.policies import ConcurrentPolicy, Policy, Reply, Request, Sampling, StreamingPolicy
 
 logger = logging.getLogger(__name__)
 
@@ -28,8 +28,10 @@ def play(
     sampling: Sampling | Sequence[Sampling],
     keys: Sequence[str] | None = None,
     on_end: Ended | None = None,
+    live: int = 0,
 ) -> list[list[Reply]]:
-    """Play all episodes to their ends and return the replies of each, in the order given.
+    """Play all episodes to their ends and return the replies of each, in the order given; at most `live` (0: all) are
+    under way at once with a batched policy.
 
     `keys` name the episodes (default: their positions); with the seed of `sampling` (one for all, or one each) they
     decide what is drawn, so the k samples of one problem need k keys. Raises ValueError for keys that are not
@@ -43,7 +45,7 @@ def play(
     if isinstance(policy, ConcurrentPolicy):
         asyncio.run(_play_concurrently(policy, table))
     else:
-        _play_in_batches(policy, table)
+        _play_in_batches(policy, table, live or len(episodes))
     return table.replies
 
 
@@ -75,14 +77,27 @@ class _Table:
         return not episode.done
 
 
-def _play_in_batches(policy: Policy, table: _Table) -> None:
+def _play_in_batches(policy: Policy, table: _Table, live: int) -> None:
+    """Keep `live` episodes under way: one that ends makes room for the next."""
     policy.reset()
-    live = [i for i, episode in enumerate(table.episodes) if not episode.done]
-    while live:
-        replies = policy.act([table.request(i) for i in live])
-        going = [table.take(i, reply) for i, reply in zip(live, replies, strict=True)]
-        policy.forget([table.keys[i] for i, on in zip(live, going, strict=True) if not on])
-        live = [i for i, on in zip(live, going, strict=True) if on]
+    places = {key: i for i, key in enumerate(table.keys)}
+    waiting = [i for i, episode in enumerate(table.episodes) if not episode.done]
+    asked, under_way = waiting[:live], 0
+    waiting = waiting[live:]
+    while asked or under_way:
+        replies = _some_replies(policy, [table.request(i) for i in asked])
+        under_way += len(asked) - len(replies)
+        going = {key: table.take(places[key], reply) for key, reply in replies.items()}
+        policy.forget([key for key, on in going.items() if not on])
+        asked = [places[key] for key, on in going.items() if on]
+        room = live - under_way - len(asked)
+        asked, waiting = [*asked, *waiting[:room]], waiting[room:]
+
+
+def _some_replies(policy: Policy, requests: list[Request]) -> dict[str, Reply]:
+    if isinstance(policy, StreamingPolicy):
+        return policy.advance(requests)
+    return {request.key: reply for request, reply in zip(requests, policy.act(requests), strict=True)}
 
 
 async def _play_concurrently(policy: ConcurrentPolicy, table: _Table) -> None:

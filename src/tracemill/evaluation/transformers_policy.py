@@ -1,26 +1,24 @@
-"""A checkpoint in this process as a policy: messages to tokens, one batch, tokens to turns."""
+"""A checkpoint in this process as a policy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tracemill.environment.chat import TURN_END, encode_chat
-from tracemill.environment.episode import CONTEXT_LIMIT, Turn
 from tracemill.errors import StageError
-from tracemill.evaluation.parse import parse_turn
 from tracemill.evaluation.policies import Reply, Request
+from tracemill.evaluation.token_policy import TokenPolicy, end_token_ids, no_room
+from tracemill.evaluation.tokens import Generated, Prompt
 
-if TYPE_CHECKING:
-    from tracemill.evaluation.generation import Generated
+_ENOUGH = 4
+"""The model stops for new turns once one in so many of the answers under way has ended."""
 
 
-class TransformersPolicy:
+class TransformersPolicy(TokenPolicy):
     """Plays with a causal language model and its tokenizer; several models of one run differ in `name`.
 
-    `max_context` bounds prompt and answer together; a prompt that leaves no room is the outcome `context_limit`. Call
-    `reset` whenever the model's weights have changed.
+    Call `reset` whenever the model's weights have changed.
     """
 
     def __init__(
@@ -34,63 +32,33 @@ class TransformersPolicy:
     ) -> None:
         from tracemill.evaluation.generation import Generator
 
-        self.model, self.tokenizer, self.name = model, tokenizer, name
         limit = int(getattr(model.config, "max_position_embeddings", 0) or 1 << 30)
-        self.max_context = min(max_context or limit, limit)
+        super().__init__(tokenizer, name, min(max_context or limit, limit))
+        self.model = model
         self.generator = Generator(model, end_token_ids(model, tokenizer), prefill_tokens, reuse)
+        self._asked: dict[str, Prompt] = {}
 
-    def act(self, requests: Sequence[Request]) -> list[Reply]:
-        """Return one reply per request, in order, from one batch."""
-        from tracemill.evaluation.generation import Prompt
+    def answer(self, prompts: Sequence[Prompt]) -> list[Generated]:
+        """Return what the model answers to each prompt, in order."""
+        return self.generator.generate(prompts)
 
-        prompts = [
-            Prompt(r.key, tuple(encode_chat(self.tokenizer, r.messages, r.tools, True)), r.seed, r.sampling)
-            for r in requests
-        ]
-        fits = [len(p.ids) + p.sampling.max_new_tokens <= self.max_context for p in prompts]
-        generated = iter(self.generator.generate([p for p, ok in zip(prompts, fits, strict=True) if ok]))
-        return [
-            self._reply(p.ids, next(generated))
-            if ok
-            else Reply(Turn(error=CONTEXT_LIMIT), finish=CONTEXT_LIMIT, prompt_tokens=len(p.ids), prompt_ids=p.ids)
-            for p, ok in zip(prompts, fits, strict=True)
-        ]
+    def advance(self, requests: Sequence[Request]) -> dict[str, Reply]:
+        """Take up `requests` beside those under way; return the replies of some that have ended, at least one."""
+        prompts = [self.prompt(request) for request in requests]
+        refused = {p.key: no_room(p) for p in prompts if not self.fits(p)}
+        fresh = [p for p in prompts if p.key not in refused]
+        self._asked.update((p.key, p) for p in fresh)
+        ended = self.generator.advance(fresh, max(1, len(self._asked) // _ENOUGH))
+        return refused | {key: self.reply(self._asked.pop(key), generated) for key, generated in ended.items()}
 
     def forget(self, keys: Sequence[str]) -> None:
         """Drop what is kept for episodes that ended."""
         self.generator.forget(keys)
 
     def reset(self) -> None:
-        """Drop all that was computed with the weights so far."""
+        """Drop all that was computed with the weights so far, and what is under way."""
         self.generator.reset()
-
-    def _reply(self, prompt: tuple[int, ...], generated: Generated) -> Reply:
-        ids = generated.ids[:-1] if generated.ended else generated.ids
-        text = self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-        finish = "stop" if generated.ended else "length"
-        return Reply(
-            turn=parse_turn(text, finish),
-            text=text,
-            finish=finish,
-            prompt_tokens=len(prompt),
-            completion_tokens=len(generated.ids),
-            prompt_ids=prompt,
-            completion_ids=generated.ids,
-            logprobs=generated.logprobs,
-        )
-
-
-def end_token_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    """Ids that end a turn: the template's end token, and those that tokenizer and generation settings name.
-
-    Raises StageError where the tokenizer lacks the end token as one token: no turn would ever end.
-    """
-    end = tokenizer.convert_tokens_to_ids(TURN_END)
-    if end is None or end == tokenizer.unk_token_id:
-        raise StageError(f"the tokenizer has no token {TURN_END}, expected a tokenizer with Qwen3's special tokens")
-    named = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
-    more = named if isinstance(named, list) else [named]
-    return tuple(sorted({int(i) for i in (end, tokenizer.eos_token_id, *more) if i is not None}))
+        self._asked = {}
 
 
 def load_policy(folder: Path, **options: Any) -> TransformersPolicy:

@@ -8,8 +8,10 @@ from tiny_model import make_model
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
-from tracemill.evaluation.generation import Generator, Prompt, choose_tokens  # noqa: E402
+from tracemill.evaluation.draw import choose_tokens  # noqa: E402
+from tracemill.evaluation.generation import Generator  # noqa: E402
 from tracemill.evaluation.policies import Sampling  # noqa: E402
+from tracemill.evaluation.tokens import Prompt  # noqa: E402
 
 END = 7
 RNG = np.random.default_rng(3)

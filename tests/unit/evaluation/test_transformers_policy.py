@@ -71,11 +71,11 @@ class Killed(TransformersPolicy):
 
     last = 3
 
-    def act(self, requests):
+    def advance(self, requests):
         self.last -= 1
         if self.last < 0:
             raise KeyboardInterrupt
-        return super().act(requests)
+        return super().advance(requests)
 
 
 def test_a_killed_run_ends_with_the_bytes_of_an_undisturbed_one(policy, tmp_path):
