@@ -86,7 +86,7 @@ def measure(built: Any, parallel: int, reuse: bool, count: int) -> dict[str, Any
     """Play `count` episodes, `parallel` at once."""
     catalog, problems, model, tokenizer, script = built
     policy = TransformersPolicy(model, tokenizer)
-    policy.generator = Reciting(model, end_token_ids(model, tokenizer), reuse=reuse)
+    policy.generator = Reciting(model, end_token_ids(model.generation_config, tokenizer), reuse=reuse)
     policy.generator.script = script
     episodes = [Episode(catalog, problem) for problem in problems[:count]]
     replies = []

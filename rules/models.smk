@@ -79,7 +79,6 @@ rule play_rollouts:
     params:
         section=[
             "training.stages.{stage}.rollouts",
-            "evaluation.rollouts",
             "environment.episode",
             "environment.observation",
             "environment.prompt",

@@ -4,7 +4,6 @@ python scripts/play_rollouts.py --stage rejection
 """
 
 from tracemill.environment.params import EpisodeParams, ObservationParams, PlayParams, PromptParams, ScorerParams
-from tracemill.evaluation.params import RolloutParams
 from tracemill.stage import Stage, run
 from tracemill.training.episodes import EpisodeInputs, play_rollouts, write_episodes
 from tracemill.training.params import SampleParams
@@ -16,7 +15,6 @@ def main(stage: Stage) -> None:
         EpisodeInputs(problems=stage.input("problems"), pools=stage.input("pools"), index=stage.input("index")),
         stage.input("parent"),
         stage.params(f"training.stages.{stage.wildcards['stage']}.rollouts", SampleParams),
-        stage.params("evaluation.rollouts", RolloutParams),
         PlayParams(
             episode=stage.params("environment.episode", EpisodeParams),
             observation=stage.params("environment.observation", ObservationParams),

@@ -25,7 +25,13 @@ def make_policy(params: RolloutParams, checkpoint: Path | None = None) -> Policy
     if params.backend == "endpoint":
         return endpoint_policy(params.endpoint)
     if checkpoint is None:
-        raise StageError("backend `transformers` plays a checkpoint, none was given; name one, or use another backend")
+        raise StageError(
+            f"backend `{params.backend}` plays a checkpoint, none was given; name one, or use another backend"
+        )
+    if params.backend == "vllm":
+        from tracemill.evaluation.vllm_policy import load_vllm
+
+        return load_vllm(checkpoint, params.max_context)
     import torch
 
     from tracemill.evaluation.transformers_policy import load_policy

@@ -31,10 +31,11 @@ def serve_model(
 
     from tracemill.evaluation.serve import serve
     from tracemill.evaluation.transformers_policy import load_policy
+    from tracemill.training.checkpoint import folder_digest
 
     torch.set_num_threads(threads)
     policy = load_policy(model, max_context=max_context)
-    serve(policy, name or model.resolve().name, host, port, batch)
+    serve(policy, name or model.resolve().name, host, port, batch, folder_digest(model))
 
 
 def open_sealed(

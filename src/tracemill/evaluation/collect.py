@@ -68,8 +68,11 @@ def collect(
     arena: Arena,
     journal: Journal | None = None,
     wave: int = 128,
+    live: int = 0,
 ) -> list[EpisodeRecord]:
-    """Return one record per job, in order. Jobs whose record the journal holds are not played."""
+    """Return one record per job, in order. Jobs whose record the journal holds are not played; at most `live` (0: a
+    whole wave) are under way at once.
+    """
     done = journal.records if journal is not None else {}
     records: dict[str, EpisodeRecord] = {}
     concurrent = isinstance(policy, ConcurrentPolicy)
@@ -80,14 +83,15 @@ def collect(
         todo = [job for job in part if job.key not in held] if concurrent or len(held) == len(part) else part
         records.update(held)
         if todo:
-            records.update(_play_wave(policy, todo, arena, journal, each=concurrent))
+            records.update(_play_wave(policy, todo, arena, journal, live))
             logger.info("%d of %d episodes played", start + len(part), len(jobs))
     return [records[job.key] for job in jobs]
 
 
 def _play_wave(
-    policy: Policy | ConcurrentPolicy, jobs: Sequence[Job], arena: Arena, journal: Journal | None, each: bool
+    policy: Policy | ConcurrentPolicy, jobs: Sequence[Job], arena: Arena, journal: Journal | None, live: int
 ) -> dict[str, EpisodeRecord]:
+    each = isinstance(policy, ConcurrentPolicy)
     episodes = [Episode(arena.catalog, job.problem, arena.play) for job in jobs]
     made: dict[str, EpisodeRecord] = {}
 
@@ -97,7 +101,7 @@ def _play_wave(
         if each and journal is not None and record.outcome not in FAULTS:
             journal.add([record])
 
-    play(policy, episodes, [job.sampling for job in jobs], [job.key for job in jobs], ended)
+    play(policy, episodes, [job.sampling for job in jobs], [job.key for job in jobs], ended, live)
     if not each and journal is not None and not faults(made.values()):
         journal.add(made[job.key] for job in jobs)
     return made

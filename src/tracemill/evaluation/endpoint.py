@@ -227,15 +227,39 @@ def read_key(params: EndpointParams) -> str | None:
 
 def check_endpoint(params: EndpointParams, key: str | None) -> None:
     """Raise StageError where the server does not answer or refuses the key; a server without `/models` passes."""
+    _ask_models(params, key)
+
+
+def check_served(params: EndpointParams, digest: str) -> None:
+    """Raise StageError unless the server lists the model of `params`, and, where it names weights, these ones.
+
+    `digest` is the checkpoint's; `tracemill serve-model` names what it serves, other servers are taken at their word.
+    """
+    try:
+        body = msgspec.json.decode(_ask_models(params, read_key(params)).content)
+        served = {model["id"]: model.get("weights") for model in body["data"]}
+    except (msgspec.DecodeError, KeyError, TypeError, AttributeError) as error:
+        raise StageError(
+            f"{params.url}/models: no list of models ({error}); rollouts need a server that has one"
+        ) from error
+    if params.model not in served:
+        raise StageError(f"{params.url} serves {sorted(served)}, expected {params.model!r}; serve the parent under it")
+    if served[params.model] not in (None, digest):
+        raise StageError(f"{params.url}: {params.model!r} has other weights than the stage's parent; serve the parent")
+
+
+def _ask_models(params: EndpointParams, key: str | None) -> httpx.Response:
     import httpx
 
     url = f"{params.url.rstrip('/')}/models"
     headers = {"authorization": f"Bearer {key}"} if key else {}
     try:
-        status = httpx.get(url, headers=headers, timeout=30.0, trust_env=not _is_local(url)).status_code
+        answer = httpx.get(url, headers=headers, timeout=30.0, trust_env=not _is_local(url))
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise StageError(f"{url}: the endpoint cannot be reached ({error}); start it or change endpoint.url") from error
+    status = answer.status_code
     if status in (401, 403):
         raise StageError(f"{url}: the key was refused (status {status}); set the variable {params.key_variable}")
     if status >= 500:
         raise StageError(f"{url}: status {status}; look at the server's log")
+    return answer

@@ -83,7 +83,7 @@ def play_suites(
     arena = Arena(open_index(inputs.index), settings.play, load_titles(settings.scorer))
     policy = make_policy(settings.rollouts, inputs.model)
     with Journal(work / "episodes.jsonl") as journal:
-        records = collect(policy, jobs, arena, journal, settings.rollouts.wave)
+        records = collect(policy, jobs, arena, journal, settings.rollouts.wave, settings.rollouts.live)
     require_sound(records, settings.rollouts.endpoint.max_failed_share)
     return records
 

@@ -95,7 +95,7 @@ def _our_model(inputs: LmInputs, settings: Settings, params: LmEvalParams) -> An
     policy = make_policy(settings.rollouts, inputs.model)
     arena = Arena(open_index(inputs.index), settings.play, load_titles(settings.scorer))
     sampling = Sampling(0.0, 1.0, settings.sampling.max_new_tokens, settings.sampling.seed)
-    return TracemillLM.over(policy, arena, sampling, settings.rollouts.wave, params.batch)
+    return TracemillLM.over(policy, arena, sampling, (settings.rollouts.wave, settings.rollouts.live), params.batch)
 
 
 def _hf_model(model: Path, params: LmEvalParams) -> Any:

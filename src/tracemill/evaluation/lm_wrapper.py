@@ -71,22 +71,30 @@ class TracemillLM(LM):  # type: ignore[misc]
         )
         policy = make_policy(rollouts, Path(pretrained) if pretrained else None)
         sampling = evaluation["sampling"]
-        self._setup(policy, arena, Sampling(0.0, 1.0, sampling["max_new_tokens"], sampling["seed"]), rollouts.wave)
+        greedy = Sampling(0.0, 1.0, sampling["max_new_tokens"], sampling["seed"])
+        self._setup(policy, arena, greedy, (rollouts.wave, rollouts.live))
         self.batch = batch_size if isinstance(batch_size, int) else 32
 
     @classmethod
     def over(
-        cls, policy: Policy | ConcurrentPolicy, arena: Arena, sampling: Sampling, wave: int = 128, batch: int = 32
+        cls,
+        policy: Policy | ConcurrentPolicy,
+        arena: Arena,
+        sampling: Sampling,
+        waves: tuple[int, int] = (128, 0),
+        batch: int = 32,
     ) -> TracemillLM:
-        """A model over a policy that is there already."""
+        """A model over a policy that is there already; `waves` as `collect` takes them: episodes, and those at once."""
         made = cls.__new__(cls)
-        made._setup(policy, arena, sampling, wave)
+        made._setup(policy, arena, sampling, waves)
         made.batch = batch
         return made
 
-    def _setup(self, policy: Policy | ConcurrentPolicy, arena: Arena, sampling: Sampling, wave: int) -> None:
+    def _setup(
+        self, policy: Policy | ConcurrentPolicy, arena: Arena, sampling: Sampling, waves: tuple[int, int]
+    ) -> None:
         super().__init__()
-        self.policy, self.arena, self.sampling, self.wave = policy, arena, sampling, wave
+        self.policy, self.arena, self.sampling, self.waves = policy, arena, sampling, waves
 
     def generate_until(self, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
         """Play the requests that are episodes, generate the others; answers in order."""
@@ -94,7 +102,7 @@ class TracemillLM(LM):  # type: ignore[misc]
         played = [i for i, r in enumerate(requests) if r.args[0].startswith(EPISODE)]
         texts = [i for i, r in enumerate(requests) if not r.args[0].startswith(EPISODE)]
         jobs = self._jobs([requests[i].args for i in played])
-        records = collect(self.policy, jobs, self.arena, None, self.wave)
+        records = collect(self.policy, jobs, self.arena, None, *self.waves)
         answers |= {i: episode_answer(record) for i, record in zip(played, records, strict=True)}
         for start in range(0, len(texts), self.batch):
             part = texts[start : start + self.batch]

@@ -41,12 +41,14 @@ class EndpointParams(_Section):
 class RolloutParams(_Section):
     """How checkpoints play. The backend is part of a result's identity: other kernels give other bytes."""
 
-    backend: Literal["transformers", "endpoint", "expert"] = "transformers"
-    """`expert` is the scripted upper bound."""
+    backend: Literal["transformers", "vllm", "endpoint", "expert"] = "transformers"
+    """`expert` is the scripted upper bound; `vllm` needs that package."""
     threads: int = Field(default=1, ge=1)
     """CPU threads of the in-process backend; another count gives other bytes."""
     wave: int = Field(default=128, ge=1)
-    """Episodes that play together; a run that was killed repeats at most one wave."""
+    """Episodes that are written down together; a run that was killed repeats at most one wave."""
+    live: int = Field(default=64, ge=1)
+    """Episodes of a wave that are under way at once in process; one that ends makes room for the next."""
     max_context: int = Field(default=4096, ge=64)
     """Most tokens of prompt and answer together."""
     prefill_tokens: int = Field(default=16_384, ge=64)

@@ -54,8 +54,8 @@ class ChatRequest(BaseModel):
     return_token_ids: bool = False
 
 
-def make_app(policy: Policy, name: str, batch: int = 64) -> FastAPI:
-    """Return the application that serves `policy` under the model name `name`."""
+def make_app(policy: Policy, name: str, batch: int = 64, weights: str | None = None) -> FastAPI:
+    """Return the application that serves `policy` under the model name `name`; `weights` is the checkpoint's digest."""
     batcher = Batcher(policy, batch)
 
     @contextlib.asynccontextmanager
@@ -68,7 +68,8 @@ def make_app(policy: Policy, name: str, batch: int = 64) -> FastAPI:
 
     @app.get("/v1/models")
     def models() -> dict[str, Any]:
-        return {"object": "list", "data": [{"id": name, "object": "model", "owned_by": "tracemill"}]}
+        model = {"id": name, "object": "model", "owned_by": "tracemill", "weights": weights}
+        return {"object": "list", "data": [model]}
 
     @app.post("/v1/chat/completions")
     async def chat(body: ChatRequest) -> dict[str, Any]:
@@ -197,8 +198,8 @@ def reply_message(reply: Reply) -> dict[str, Any]:
     return message
 
 
-def serve(policy: Policy, name: str, host: str, port: int, batch: int = 64) -> None:
+def serve(policy: Policy, name: str, host: str, port: int, batch: int = 64, weights: str | None = None) -> None:
     """Serve until interrupted."""
     import uvicorn
 
-    uvicorn.run(make_app(policy, name, batch), host=host, port=port, log_level="info")
+    uvicorn.run(make_app(policy, name, batch, weights), host=host, port=port, log_level="info")

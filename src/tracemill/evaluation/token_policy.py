@@ -64,14 +64,15 @@ def no_room(prompt: Prompt) -> Reply:
     return Reply(error, finish=CONTEXT_LIMIT, prompt_tokens=len(prompt.ids), prompt_ids=prompt.ids)
 
 
-def end_token_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    """Ids that end a turn: the template's end token, and those that tokenizer and generation settings name.
+def end_token_ids(settings: Any, tokenizer: Any) -> tuple[int, ...]:
+    """Ids that end a turn: the template's end token, and those that tokenizer and generation settings (None: none)
+    name.
 
     Raises StageError where the tokenizer lacks the end token as one token: no turn would ever end.
     """
     end = tokenizer.convert_tokens_to_ids(TURN_END)
     if end is None or end == tokenizer.unk_token_id:
         raise StageError(f"the tokenizer has no token {TURN_END}, expected a tokenizer with Qwen3's special tokens")
-    named = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    named = getattr(settings, "eos_token_id", None)
     more = named if isinstance(named, list) else [named]
     return tuple(sorted({int(i) for i in (end, tokenizer.eos_token_id, *more) if i is not None}))

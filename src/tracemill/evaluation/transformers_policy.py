@@ -35,7 +35,8 @@ class TransformersPolicy(TokenPolicy):
         limit = int(getattr(model.config, "max_position_embeddings", 0) or 1 << 30)
         super().__init__(tokenizer, name, min(max_context or limit, limit))
         self.model = model
-        self.generator = Generator(model, end_token_ids(model, tokenizer), prefill_tokens, reuse)
+        end_ids = end_token_ids(getattr(model, "generation_config", None), tokenizer)
+        self.generator = Generator(model, end_ids, prefill_tokens, reuse)
         self._asked: dict[str, Prompt] = {}
 
     def answer(self, prompts: Sequence[Prompt]) -> list[Generated]:

@@ -19,13 +19,14 @@ from tracemill.environment.problem import Problem, read_problems
 from tracemill.environment.titles import load_titles
 from tracemill.errors import StageError
 from tracemill.evaluation.backends import endpoint_policy, expert_policy, make_policy
-from tracemill.evaluation.collect import Arena, collect, make_jobs
+from tracemill.evaluation.collect import Arena, collect, make_jobs, require_sound
+from tracemill.evaluation.endpoint import check_served
 from tracemill.evaluation.journal import Journal
-from tracemill.evaluation.params import RolloutParams
 from tracemill.evaluation.policies import Sampling
 from tracemill.evaluation.records import EpisodeRecord, write_records
 from tracemill.evaluation.suites import hash_order
 from tracemill.leakage.pools import TRAIN, Pools, read_pools
+from tracemill.training.checkpoint import folder_digest
 from tracemill.training.params import SampleParams, TeacherParams
 
 ANSWERS = "answers"
@@ -51,30 +52,41 @@ def play_rollouts(
     inputs: EpisodeInputs,
     parent: Path,
     params: SampleParams,
-    rollouts: RolloutParams,
     play: PlayParams,
     scorer: ScorerParams,
     work: Path,
 ) -> list[EpisodeRecord]:
-    """`params.samples` episodes of the parent on each training problem."""
+    """`params.samples` episodes of the parent on each training problem.
+
+    StageError where an endpoint serves something else than the parent, or fails too often.
+    """
     sampling = Sampling(params.temperature, params.top_p, params.max_new_tokens, params.seed)
     problems = _problems(inputs, params.most_problems)
     arena = Arena(open_index(inputs.index), play, load_titles(scorer))
+    if params.policy.backend == "endpoint":
+        check_served(params.policy.endpoint, folder_digest(parent))
     with Journal(work / "rollouts.jsonl") as journal:
         jobs = make_jobs(problems, params.samples, sampling)
-        return collect(make_policy(rollouts, parent), jobs, arena, journal, rollouts.wave)
+        policy = make_policy(params.policy, parent)
+        records = collect(policy, jobs, arena, journal, params.policy.wave, params.policy.live)
+    require_sound(records, params.policy.endpoint.max_failed_share)
+    return records
 
 
 def play_teacher(
     inputs: EpisodeInputs, params: TeacherParams, play: PlayParams, scorer: ScorerParams, work: Path
 ) -> list[EpisodeRecord]:
-    """`params.samples` episodes of the teacher on each training problem."""
+    """`params.samples` episodes of the teacher on each training problem. StageError where its server fails too
+    often.
+    """
     sampling = Sampling(params.temperature, 1.0, params.max_new_tokens, params.seed)
     problems = _problems(inputs, params.most_problems)
     arena = Arena(open_index(inputs.index), play, load_titles(scorer))
     policy = expert_policy() if params.backend == "expert" else endpoint_policy(params.endpoint)
     with Journal(work / ANSWERS / "teacher.jsonl") as journal:
-        return collect(policy, make_jobs(problems, params.samples, sampling), arena, journal)
+        records = collect(policy, make_jobs(problems, params.samples, sampling), arena, journal)
+    require_sound(records, params.endpoint.max_failed_share)
+    return records
 
 
 def _problems(inputs: EpisodeInputs, most: int) -> list[Problem]:

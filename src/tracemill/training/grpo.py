@@ -25,6 +25,8 @@ from tracemill.errors import StageError
 from tracemill.evaluation.policies import Reply, Sampling
 from tracemill.evaluation.records import EpisodeRecord, hallucinated_ids, read_records
 from tracemill.evaluation.rollouts import play
+from tracemill.evaluation.token_policy import TokenPolicy, end_token_ids
+from tracemill.evaluation.vllm_policy import VllmPolicy, require_vllm
 from tracemill.training.checkpoint import load_model, load_tokenizer, lora_config
 from tracemill.training.match import Call, calls_of, match_share
 from tracemill.training.params import GrpoParams, OptimiserParams
@@ -104,15 +106,13 @@ def rollout_function(
     tokenizer: Any, tasks: dict[str, Task], scene: Scene, params: GrpoParams, seed: int
 ) -> Callable[..., Any]:
     """A function of TRL's kind: prompts in, tokens, masks and reward parts out, one episode a prompt."""
-    from tracemill.evaluation.transformers_policy import TransformersPolicy
-
     sampling = Sampling(params.temperature, params.top_p, params.max_turn_tokens, seed)
 
     def rollout(prompts: list[Any], trainer: Any) -> dict[str, list[Any]]:
         chosen = [tasks[prompt_key(prompt)] for prompt in prompts]
         episodes = [Episode(scene.catalog, task.record.problem, scene.play) for task in chosen]
         rank, step = trainer.accelerator.process_index, trainer.state.global_step
-        policy = TransformersPolicy(trainer.accelerator.unwrap_model(trainer.model), tokenizer)
+        policy = policy_in_training(trainer, tokenizer, params)
         replies = play(policy, episodes, sampling, [f"{step}/{rank}/{i}" for i in range(len(episodes))])
         output: dict[str, list[Any]] = {name: [] for name in ("prompt_ids", "completion_ids", "env_mask", "logprobs")}
         drifted = 0
@@ -133,6 +133,17 @@ def rollout_function(
         return output
 
     return rollout
+
+
+def policy_in_training(trainer: Any, tokenizer: Any, params: GrpoParams) -> TokenPolicy:
+    """The model in training as a policy: itself, or the copy in vLLM that the trainer keeps in step with it."""
+    if params.backend == "vllm":
+        engine = trainer.vllm_generation.llm
+        limit = int(engine.llm_engine.model_config.max_model_len)
+        return VllmPolicy(engine, tokenizer, end_token_ids(trainer.model.generation_config, tokenizer), limit)
+    from tracemill.evaluation.transformers_policy import TransformersPolicy
+
+    return TransformersPolicy(trainer.accelerator.unwrap_model(trainer.model), tokenizer)
 
 
 def _outcome(episode: Episode, scene: Scene) -> float:
@@ -168,6 +179,8 @@ def train_grpo(
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
+    if grpo.backend == "vllm":
+        require_vllm()
     world = start(params, threads)
     scene = Scene(open_index(inputs.index), environment[0], load_titles(environment[1]))
     tasks = tasks_of(read_records(inputs.teacher), scene)
@@ -206,7 +219,9 @@ def grpo_arguments(params: OptimiserParams, grpo: GrpoParams, work: Path, world:
         "beta": grpo.beta,
         "max_completion_length": grpo.max_completion_length,
         "reward_weights": [grpo.outcome_weight, grpo.match_weight],
-        "use_vllm": False,
+        "use_vllm": grpo.backend == "vllm",
+        # An engine on each process: with a server, every process would have to ask as often as the others.
+        "vllm_mode": "colocate",
     }
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tracemill.evaluation.params import EndpointParams
+from tracemill.evaluation.params import EndpointParams, RolloutParams
 
 
 class Section(BaseModel):
@@ -124,6 +124,14 @@ class SampleParams(Section):
     most_problems: int = Field(default=0, ge=0)
     """Most problems, chosen by hash; 0: all of the train pool."""
     seed: int = 0
+    policy: RolloutParams = RolloutParams()
+    """What generates: the parent in this process or in vLLM, or a server that serves it."""
+
+    @model_validator(mode="after")
+    def _plays_the_parent(self) -> SampleParams:
+        if self.policy.backend == "expert":
+            raise ValueError("rollouts are the parent's: `expert` is none of it, use a stage of kind `teacher_sft`")
+        return self
 
 
 class TeacherParams(Section):
@@ -147,6 +155,9 @@ class KtoParams(Section):
 class GrpoParams(Section):
     """Dr. GRPO (Liu et al. 2025) over several turns in the real environment."""
 
+    backend: Literal["transformers", "vllm", "endpoint"] = "transformers"
+    """What generates the episodes: the model in training itself, or a copy of it in vLLM that follows each step."""
+
     group: int = Field(default=8, ge=2)
     """Episodes of one problem, whose rewards are compared with each other."""
     groups: int = Field(default=4, ge=1)
@@ -161,6 +172,12 @@ class GrpoParams(Section):
     outcome_weight: float = Field(default=1.0, ge=0)
     match_weight: float = Field(default=0.5, ge=0)
     """Weight of the share of turns whose call is the teacher's for the same problem and state."""
+
+    @model_validator(mode="after")
+    def _follows_the_weights(self) -> GrpoParams:
+        if self.backend == "endpoint":
+            raise ValueError("an endpoint cannot follow the weights that each step changes: use transformers or vllm")
+        return self
 
 
 class _Stage(Section):

@@ -41,6 +41,14 @@ def test_the_three_settings_of_dr_grpo_are_set_together(tmp_path):
     assert (found["num_generations"], found["generation_batch_size"]) == (4, 8)
 
 
+@pytest.mark.torch
+def test_the_engine_of_vllm_runs_in_each_process(tmp_path):
+    pytest.importorskip("torch")
+    found = grpo_arguments(OptimiserParams(), GrpoParams(backend="vllm", group=4, groups=2), tmp_path, 1)
+    assert (found["use_vllm"], found["vllm_mode"]) == (True, "colocate")
+    assert not grpo_arguments(OptimiserParams(), GrpoParams(), tmp_path, 1)["use_vllm"]
+
+
 def test_dropout_in_the_model_is_refused():
     with pytest.raises(StageError, match="attention_dropout"):
         check_dropout(SimpleNamespace(to_dict=lambda: {"attention_dropout": 0.1, "hidden_dropout": 0.0}))

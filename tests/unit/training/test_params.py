@@ -41,6 +41,18 @@ def test_a_key_that_belongs_to_another_kind_is_refused():
         training(a={"kind": "sft", "beta": 0.1})
 
 
+def test_an_endpoint_cannot_generate_for_reinforcement_learning():
+    with pytest.raises(ValidationError, match="an endpoint cannot follow the weights"):
+        training(rl={"kind": "dr_grpo", "grpo": {"backend": "endpoint"}})
+
+
+def test_rollouts_are_played_by_the_parent_or_by_a_server_that_is_named():
+    with pytest.raises(ValidationError, match="rollouts are the parent's"):
+        training(a={"kind": "rejection", "rollouts": {"policy": {"backend": "expert"}}})
+    with pytest.raises(ValidationError, match=r"needs endpoint\.url and endpoint\.model"):
+        training(a={"kind": "kto", "rollouts": {"policy": {"backend": "endpoint"}}})
+
+
 def test_a_pretrained_base_needs_a_pinned_revision():
     with pytest.raises(ValidationError, match="40 hex digits"):
         BaseParams(kind="pretrained", model="Qwen/Qwen3-4B", revision="main")
