@@ -56,7 +56,8 @@ def gate_rows(
     """Choose, check and write the rows of one stage."""
     pools = read_pools(inputs.pools)
     records = [record for path in inputs.episodes for record in read_records(path)]
-    chats = chats_of_kind(kind, inputs.corpus, records, pools, play)
+    corpus = inputs.corpus if wants_corpus(kind, records, stage) else None
+    chats = chats_of_kind(kind, corpus, records, pools, play)
     rows, report = mask_rows(load_tokenizer(inputs.parent), chats, TOOLS, budget.max_length)
     rows = select_rows(kind, rows, stage)
     write_rows(rows, outputs.rows)
@@ -65,14 +66,23 @@ def gate_rows(
     write_passed(outputs.passed)
 
 
+def wants_corpus(kind: str, records: Sequence[EpisodeRecord], stage: StageRows) -> bool:
+    """Whether a stage can train on corpus rows: one with successes of its own and a share of 0 cannot."""
+    if kind in ("rejection", "teacher_sft"):
+        return stage.corpus_share > 0 or not any(record.success for record in records)
+    return kind != "dr_grpo"
+
+
 def chats_of_kind(
-    kind: str, corpus: Path, records: Sequence[EpisodeRecord], pools: Pools, play: PlayParams
+    kind: str, corpus: Path | None, records: Sequence[EpisodeRecord], pools: Pools, play: PlayParams
 ) -> list[Chat]:
-    """All conversations that a stage of this kind may train on, in a fixed order."""
+    """All conversations that a stage of this kind may train on, in a fixed order; those of the corpus where one is
+    given.
+    """
     chats: list[Chat] = []
-    if kind != "dr_grpo":
+    if corpus is not None:
         chats += corpus_chats(corpus, pools, play)
-    if kind == "kto":
+    if corpus is not None and kind == "kto":
         chats += corpus_chats(corpus, pools, play, UNDESIRABLE_ROLE)
     for record in records:
         if record.success or kind == "kto":

@@ -1,6 +1,8 @@
+from types import SimpleNamespace
+
 import pytest
 
-from tracemill.training.gate import balance, distinct, first_by_hash, select_rows, share_of
+from tracemill.training.gate import balance, distinct, first_by_hash, select_rows, share_of, wants_corpus
 from tracemill.training.masks import Row
 from tracemill.training.params import StageRows
 
@@ -51,3 +53,19 @@ def test_sft_takes_all_corpus_rows_and_repeats_what_it_is_told_to():
 def test_a_parent_that_solved_nothing_leaves_the_corpus_to_train_on():
     rows = [row(f"c{i}", source="corpus") for i in range(3)]
     assert names(select_rows("rejection", rows, StageRows(corpus_share=0.5))) == ["c0", "c1", "c2"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "success", "wanted"),
+    [
+        ("teacher_sft", 0.0, True, False),
+        ("teacher_sft", 0.0, False, True),
+        ("rejection", 0.5, True, True),
+        ("sft", 0.0, False, True),
+        ("kto", 0.0, True, True),
+        ("dr_grpo", 1.0, True, False),
+    ],
+)
+def test_the_corpus_is_not_read_where_no_row_of_it_can_be_chosen(kind, share, success, wanted):
+    records = [SimpleNamespace(success=False), SimpleNamespace(success=success)]
+    assert wants_corpus(kind, records, StageRows(corpus_share=share)) is wanted
