@@ -63,9 +63,10 @@ def play_rollouts(
     sampling = Sampling(params.temperature, params.top_p, params.max_new_tokens, params.seed)
     problems = _problems(inputs, params.most_problems)
     arena = Arena(open_index(inputs.index), play, load_titles(scorer))
-    if params.policy.backend == "endpoint":
+    served = params.policy.backend == "endpoint"
+    if served:
         check_served(params.policy.endpoint, folder_digest(parent))
-    with Journal(work / "rollouts.jsonl") as journal:
+    with Journal((work / ANSWERS if served else work) / "rollouts.jsonl") as journal:
         jobs = make_jobs(problems, params.samples, sampling)
         policy = make_policy(params.policy, parent)
         records = collect(policy, jobs, arena, journal, params.policy.wave, params.policy.live)
