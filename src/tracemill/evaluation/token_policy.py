@@ -26,6 +26,14 @@ class TokenPolicy(ABC):
     def answer(self, prompts: Sequence[Prompt]) -> list[Generated]:
         """Return what the model answers to each prompt, in order."""
 
+    @abstractmethod
+    def forget(self, keys: Sequence[str]) -> None:
+        """Drop what is kept for episodes that ended."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Drop all that is kept."""
+
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         """Return one reply per request, in order, from one batch."""
         prompts = [self.prompt(request) for request in requests]
