@@ -1,6 +1,8 @@
 """The real graph in its smallest configuration (profile `quick`), from nothing to the report, built once."""
 
+import base64
 import csv
+import zipfile
 
 import pytest
 
@@ -62,3 +64,14 @@ def test_an_artifact_tells_its_lineage_down_to_the_catalogue(recipe: Project):
     said = recipe.tracemill("show", "data/models/sft")
     assert "made by    train_sft-sft" in said
     assert "data/environment/catalog.jsonl.zst" in said
+
+
+def test_the_report_of_snakemake_carries_the_page(recipe: Project):
+    page = recipe.path("data/report/report.html").read_bytes()
+    recipe.snakemake("--report", "made.html")
+    recipe.snakemake("--report", "made.zip")
+    assert base64.b64encode(page) in recipe.path("made.html").read_bytes()
+    with zipfile.ZipFile(recipe.path("made.zip")) as made:
+        inside = [made.read(name) for name in made.namelist() if "/data/" in name and name.endswith("report.html")]
+    assert inside == [page]
+    assert recipe.ran() == []

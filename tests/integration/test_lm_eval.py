@@ -119,6 +119,43 @@ def test_a_task_that_is_not_there_fails_by_name(built):
         run_tasks("random", inputs(built), settings(), LmEvalParams(tasks=("no_such_task",)))
 
 
+SCIQ = {"question": "what melts?", "support": "Ice melts.", "distractor1": "stone", "distractor2": "sand"}
+
+
+def test_a_task_that_lm_eval_brings_runs_beside_ours(built, tmp_path, monkeypatch):
+    data = tmp_path / "allenai/sciq"  # the hub's name of its data, found here before the hub is asked
+    data.mkdir(parents=True)
+    rows = [SCIQ | {"distractor3": "salt", "correct_answer": f"ice {n}"} for n in range(3)]
+    for split in ("train", "validation", "test"):
+        (data / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
+    found = run_tasks(
+        "random", inputs(built), settings(), LmEvalParams(tasks=("sciq", "tracemill_next_action"), limit=2)
+    )
+    block = found["tasks"]["sciq"]
+    assert (block["version"], block["documents"]) == (1.0, {"original": 3, "effective": 2})
+    assert set(block["scores"]) == {"acc,none", "acc_norm,none"}
+    assert block["scores"]["acc,none"] in (0.0, 0.5, 1.0)
+    assert "tracemill_next_action" in found["tasks"]
+
+
+def test_a_task_whose_data_cannot_be_had_fails_by_name_before_any_model_plays(built, tmp_path, monkeypatch):
+    import datasets
+    import huggingface_hub
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
+    nothing = LmInputs(*[tmp_path / "missing"] * 5)
+    tasks = ("tracemill_next_action", "mmlu_abstract_algebra")
+    with pytest.raises(
+        StageError, match=r"lm-eval task 'mmlu_abstract_algebra' cannot be loaded: .*cais/mmlu"
+    ) as caught:
+        run_tasks("random", nothing, settings(), LmEvalParams(tasks=tasks))
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.slow
 def test_the_command_line_of_lm_eval_runs_a_task_by_hand(built):
     metadata = json.dumps({"episodes": str(built / "of-expert/episodes.jsonl.zst")})

@@ -84,7 +84,25 @@ def _manager(tasks: Sequence[str], metadata: dict[str, Any]) -> TaskManager:
             raise StageError(
                 f"lm-eval has no task {task!r}; correct evaluation.lm_eval.tasks or install what brings it"
             )
+        if task not in OURS:
+            _require_loadable(task, manager)
     return manager
+
+
+def _require_loadable(task: str, manager: TaskManager) -> None:
+    """Load a task with its data before any model plays; StageError by name for what cannot be had."""
+    try:
+        manager.load([task])
+    except Exception as error:  # whatever a task's own code or the hub raises
+        raise StageError(
+            f"lm-eval task {task!r} cannot be loaded: {_words(error)}; install what it needs, let it reach its data, "
+            "or take it out of evaluation.lm_eval.tasks"
+        ) from error
+
+
+def _words(error: Exception) -> str:
+    """What an error says, in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
 def _our_model(inputs: LmInputs, settings: Settings, params: LmEvalParams) -> Any:
@@ -99,9 +117,11 @@ def _our_model(inputs: LmInputs, settings: Settings, params: LmEvalParams) -> An
 
 
 def _hf_model(model: Path, params: LmEvalParams) -> Any:
+    import torch
     from lm_eval.models.huggingface import HFLM
 
-    return HFLM(pretrained=str(model), batch_size=params.batch, trust_remote_code=False)
+    device = "cuda" if torch.cuda.is_available() else "cpu"  # its default is cuda, also where there is none
+    return HFLM(pretrained=str(model), device=device, batch_size=params.batch, trust_remote_code=False)
 
 
 def _evaluate(model: Any, tasks: list[str], manager: TaskManager, params: LmEvalParams) -> dict[str, Any]:
@@ -116,7 +136,7 @@ def _evaluate(model: Any, tasks: list[str], manager: TaskManager, params: LmEval
         except StageError:
             raise
         except Exception as error:  # whatever a task raises, it is this task that failed
-            raise StageError(f"lm-eval task {task!r} failed: {type(error).__name__}: {error}") from error
+            raise StageError(f"lm-eval task {task!r} failed: {_words(error)}") from error
         found |= _kept(results, params.limit)
     return found
 
