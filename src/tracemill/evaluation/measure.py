@@ -47,12 +47,14 @@ def summarise_suites(about: dict[str, Any], records: Sequence[EpisodeRecord]) ->
 
 
 def write_pass_curve(suite: dict[str, Any], path: Path) -> None:
-    """Write pass@k of the eval suite as CSV for `dvc plots`; the header alone where nothing was drawn."""
+    """Write pass@k of the eval suite as CSV, the header alone where nothing was drawn; `dvc plots` shows the last
+    column.
+    """
     with path.open("w", newline="", encoding="ascii") as out:
         table = csv.writer(out, lineterminator="\n")
-        table.writerow(["k", "pass_at_k", "low", "high"])
+        table.writerow(["k", "low", "high", "pass_at_k"])
         for row in suite.get("pass_at", {}).get("estimates", []):
-            table.writerow([row["k"], *(f"{row[key]:.6f}" for key in ("value", "low", "high"))])
+            table.writerow([row["k"], *(f"{row[key]:.6f}" for key in ("low", "high", "value"))])
 
 
 def _json(value: Any) -> bytes:

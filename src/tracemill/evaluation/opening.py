@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.errors import InputError
-from tracemill.evaluation.evaluate import Inputs, Settings, folder_digest, play_suites
+from tracemill.evaluation.evaluate import Inputs, Settings, folder_digest, play_suites, template_digest
 from tracemill.evaluation.metrics import summarise
 from tracemill.evaluation.params import RolloutParams, SamplingParams
 from tracemill.evaluation.sealed import OPENINGS, Opening, append_opening, commit_of, now
@@ -44,6 +44,7 @@ def open_pool(root: Path, checkpoint: str, reason: str) -> tuple[Path, dict[str,
         "opening": msgspec.to_builtins(opening),
         "number": number,
         "settings": settings.digest(),
+        "template": template_digest(inputs.model) if inputs.model else None,
         **summarise(records),
     }
     path = (root / OPENINGS).with_name(f"opened-{number:04d}.json")

@@ -50,7 +50,10 @@ def results_section(
         count_table("Axes that failed", "axis", {name: s["failed_axes"] for name, s in known.items()}),
         count_table("Calls that no tool took", "error", {name: s["tool_errors"] for name, s in known.items()}),
     ]
-    lead = "Strict success in real multi-turn episodes. A difference below one problem is no difference."
+    lead = (
+        "Strict success in real multi-turn episodes. A difference below one problem is no difference. Each checkpoint "
+        "is one training run: intervals cover the choice of problems, not the seed."
+    )
     return Section("results", "Checkpoints", lead, [b for b in blocks if not isinstance(b, Table) or b.rows])
 
 

@@ -76,7 +76,7 @@ def test_the_expert_solves_its_suites_and_the_files_say_so(built, tmp_path):
     assert metrics["success"] > 0.95
     assert metrics["problems"] == 8
     assert all(r.outcome == "terminated" and r.problem_key for r in records)
-    assert (out / "plot.csv").read_text() == "k,pass_at_k,low,high\n"
+    assert (out / "plot.csv").read_text() == "k,low,high,pass_at_k\n"
 
 
 def test_two_evaluations_are_equal_bytes(built, tmp_path):

@@ -1,5 +1,8 @@
 """Single steps: which documents there are and what an answer is worth."""
 
+import hashlib
+from importlib.resources import files
+
 import pytest
 from test_metrics import record
 
@@ -63,3 +66,18 @@ def test_documents_are_the_turns_of_solved_greedy_episodes():
         ("a", 0, 2, "find_product"),
         ("a", 1, 4, "recommend_product"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("task", "version", "content"),
+    [
+        ("tracemill_next_action", "1.0", "729b325f8a0b"),
+        ("tracemill_episode", "1.0", "886c433838b4"),
+        ("tracemill_episode_pass", "1.0", "9361d6d5b999"),
+    ],
+)
+def test_a_task_that_changes_needs_a_higher_version(task, version, content):
+    text = (files("tracemill.evaluation") / "lm_eval_tasks" / f"{task}.yaml").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert lines[-1] == f"  version: {version}"
+    assert hashlib.sha256("\n".join(lines[:-1]).encode()).hexdigest()[:12] == content, "raise the version as well"

@@ -9,7 +9,7 @@ from tracemill.evaluation.published import published_rows
 from tracemill.report.build import ends_of
 from tracemill.report.corpus_sections import drift_section, funnel_section
 from tracemill.report.result_sections import headline, results_section
-from tracemill.report.suite_tables import lm_table, paired_table, pass_table
+from tracemill.report.suite_tables import lm_table, paired_table, pass_table, suites_table
 from tracemill.report.training_section import training_section
 
 
@@ -126,6 +126,19 @@ def test_a_pair_stands_with_its_interval_step_and_adjusted_p_value():
     assert paired_table([full | {"p_value": 0.5}, test]).rows == [
         ["sft against base", "+50.0", "0.0 to 100.0", "4", "25.00", "2", "0", "0.500", "1.000"],
         ["sft against base", "", "", "0", "", "0", "0", "", "1.000"],
+    ]
+
+
+def test_a_contaminated_suite_is_marked_and_stands_beside_its_clean_part():
+    full = {"success": rate(3, 4), "contaminated": True}
+    clean = {"success": rate(1, 2), "contaminated": False}
+    nothing = {"success": {"n": 0}, "contaminated": False}
+    suites = {"eval": full, "protected_clean": clean, "protected_full": full, "other": nothing}
+    (found,) = suites_table({"sft": {"suites": suites}}, "eval")
+
+    assert found.rows == [
+        ["sft", "protected_clean", "50.0", "10.0 to 90.0", "2", "50.00", ""],
+        ["sft", "protected_full", "75.0", "10.0 to 90.0", "4", "25.00", "contaminated: training clusters touch it"],
     ]
 
 

@@ -67,6 +67,11 @@
     }
   }
 
+  // a stop for the keyboard only where there is something to scroll
+  for (const box of document.querySelectorAll(".scroll")) {
+    if (box.scrollWidth <= box.clientWidth) box.removeAttribute("tabindex");
+  }
+
   async function start() {
     const entries = await unpack("trajectory-index");
     const controls = { search: byId("search"), set: byId("set"), outcome: byId("outcome"), category: byId("category") };
