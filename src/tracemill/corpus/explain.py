@@ -46,7 +46,7 @@ def explain_trajectory(
     yield "turns"
     yield from _turns(msgspec.json.decode(row["messages"]), msgspec.json.decode(row["turns"]))
     yield "gates"
-    answers = ask_all(Facts(row, measures, len(row["messages"])), gates)
+    answers = ask_all(Facts(row, measures, len(row["messages"].encode())), gates)
     for (gate, reason, _), answer in zip(CHECKS, answers, strict=True):
         yield f"  {'FAIL' if answer else 'pass'} {gate}: {reason}{': ' + answer.detail if answer else ''}"
     supported = None

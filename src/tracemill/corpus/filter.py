@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracemill.corpus.axis import decide_axis
@@ -110,9 +111,11 @@ def filter_snapshot(
 
 
 def _rows(trajectories: Path) -> Iterator[Mapping[str, Any]]:
+    """The rows, messages as UTF-8: the budget is one of bytes, and results are never made into text."""
     with pq.ParquetFile(trajectories) as table:
         for batch in table.iter_batches(BATCH_ROWS, columns=list(_READ)):
-            yield from batch.to_pylist()
+            place = batch.schema.get_field_index("messages")
+            yield from batch.set_column(place, "messages", batch.column(place).cast(pa.binary())).to_pylist()
 
 
 def summarise(kept: list[dict[str, Any]], dropped: list[dict[str, Any]]) -> dict[str, Any]:

@@ -21,18 +21,20 @@ _VARIABLE = re.compile(r"\d+(?:[.,]\d+)*|[\"'`“”‘’][^\"'`“”‘’]{0
 _NOTHING = (b"", b"null", b'""')
 _FIRST_VARIABLE = re.compile(r"[\d_\"'`“”‘’]")
 _HEAD = 40
+_CONTROL_SPACE = "\n\t\r\x0b\x0c\x1c\x1d\x1e\x1f"
+"""White space of ASCII but for the blank."""
 
 
-class _Function(msgspec.Struct):
+class _Function(msgspec.Struct, gc=False):
     name: str
     arguments: Any = None
 
 
-class _Call(msgspec.Struct):
+class _Call(msgspec.Struct, gc=False):
     function: _Function
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     role: str
     content: msgspec.Raw = msgspec.Raw(b"null")
     reasoning_content: str | None = None
@@ -75,17 +77,18 @@ def measure(messages: str | bytes) -> Measures:
     for message in _messages.decode(messages):
         if message.role != "assistant":
             continue
-        thought = _fold_space(message.reasoning_content or "")
-        if thought:
+        thought = message.reasoning_content or ""
+        thinks = bool(thought) and not thought.isspace()
+        if thinks:
             thoughts.append(thought)
         silent = not message.tool_calls and bytes(message.content).strip() in _NOTHING
         names = [call.function.name for call in message.tool_calls or []]
         calls += [(call.function.name, call.function.arguments) for call in message.tool_calls or []]
         acting += bool(names)
-        both += bool(thought and names)
+        both += bool(thinks and names)
         batched += len(names) > len(set(names))
     return Measures(
-        thoughts=" ".join(thoughts)[:THOUGHT_CHARACTERS],
+        thoughts=_joined(thoughts),
         action_signature=hashlib.sha256(msgspec.json.encode(calls, order="sorted")).hexdigest(),
         think_and_call_turns=both,
         thinking_turns=len(thoughts),
@@ -96,11 +99,34 @@ def measure(messages: str | bytes) -> Measures:
     )
 
 
+def _joined(thoughts: list[str]) -> str:
+    """The folded thoughts with blanks between them, cut at THOUGHT_CHARACTERS; what lies behind the cut is not looked
+    at."""
+    folded: list[str] = []
+    length = -1
+    for thought in thoughts:
+        if length >= THOUGHT_CHARACTERS:
+            break
+        folded.append(_fold_space(thought))
+        length += len(folded[-1]) + 1
+    return " ".join(folded)[:THOUGHT_CHARACTERS]
+
+
 def _fold_space(text: str) -> str:
     """The text with every run of white space as one blank; most texts are that already, which is quicker to see."""
-    if "  " not in text and text.isprintable():  # no white space is printable but the blank
-        return text.strip()
+    if text.isascii() and "  " not in text:
+        for space in _CONTROL_SPACE:
+            if space in text:
+                break
+        else:
+            return text.strip()
     return " ".join(text.split())
+
+
+def _head(thought: str) -> str:
+    """The first _HEAD characters of the folded thought."""
+    folded = _fold_space(thought[: 4 * _HEAD])
+    return (folded if len(folded) > _HEAD else _fold_space(thought))[:_HEAD]
 
 
 def _template_share(thoughts: list[str]) -> float:
@@ -113,13 +139,13 @@ def _template_share(thoughts: list[str]) -> float:
         return 0.0
     groups: dict[str, list[str]] = {}
     for thought in thoughts:
-        head = thought[:_HEAD]
+        head = _head(thought)
         found = _FIRST_VARIABLE.search(head)
         groups.setdefault(head[: found.start()] if found else head, []).append(thought)
     most = 1
     for group in groups.values():
         if len(group) > most:
-            blanked = Counter(_VARIABLE.sub("_", thought[:THOUGHT_CHARACTERS]) for thought in group)
+            blanked = Counter(_VARIABLE.sub("_", _fold_space(thought)[:THOUGHT_CHARACTERS]) for thought in group)
             most = max(most, *blanked.values())
     return most / len(thoughts)
 

@@ -31,7 +31,7 @@ class ProxyCall(msgspec.Struct, gc=False):
     response: ProxyResponse | list[msgspec.Raw] | str | float | bool | None = None
 
 
-class DraftCall(msgspec.Struct):
+class DraftCall(msgspec.Struct, gc=False):
     """A tool call with its result; `result` is JSON text as written (bytes), None where the source holds none."""
 
     name: str
@@ -39,7 +39,7 @@ class DraftCall(msgspec.Struct):
     result: bytes | None
 
 
-class DraftTurn(msgspec.Struct):
+class DraftTurn(msgspec.Struct, gc=False):
     """One assistant turn."""
 
     think: str | None
@@ -49,7 +49,7 @@ class DraftTurn(msgspec.Struct):
     proxy: list[ProxyCall] | None = None
 
 
-class Draft(msgspec.Struct, kw_only=True):
+class Draft(msgspec.Struct, kw_only=True, gc=False):
     """One episode as read."""
 
     problem_id: str | None = None

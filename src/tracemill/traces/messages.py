@@ -27,8 +27,6 @@ class Call(msgspec.Struct, gc=False):
     canonical: bytes
     """Arguments as JSON text with keys in order: equal arguments have equal text."""
     result: str | None
-    result_bytes: bytes | None
-    """The same as UTF-8."""
 
 
 class Chat(msgspec.Struct, kw_only=True):
@@ -37,28 +35,31 @@ class Chat(msgspec.Struct, kw_only=True):
     messages: list[dict[str, Any]]
     calls: list[Call]
     unpaired: str | None
+    parts: list[bytes]
+    """The content of the turns piece by piece, from which the id is made."""
 
 
 def build_chat(draft: Draft, query: str, tools: list[dict[str, Any]]) -> Chat:
     """Return the messages of a draft; `query` is the user's message, already safe. Rejected for an unreadable call."""
     optional = _optional_tools(tools)
-    messages: list[dict[str, Any]] = [{"role": "user", "content": query}]
-    chat = Chat(messages=messages, calls=[], unpaired=None)
+    chat = Chat(messages=[{"role": "user", "content": query}], calls=[], unpaired=None, parts=[])
     for position, turn in enumerate(draft.turns):
         _add_turn(chat, position, turn, optional)
     return chat
 
 
 def _add_turn(chat: Chat, position: int, turn: DraftTurn, optional: frozenset[str]) -> None:
-    message: dict[str, Any] = {"role": "assistant", "content": safe_text(turn.content)}
-    if turn.think is not None:
-        message["reasoning_content"] = safe_text(turn.think)
+    content, think = safe_text(turn.content), turn.think
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if think is not None:
+        message["reasoning_content"] = think = safe_text(think)
     chat.messages.append(message)
+    chat.parts += (b"-" if think is None else b"+" + think.encode(), content.encode(), b"%d" % len(turn.calls))
     if not turn.calls:
         return
     calls, answers = [], []
     for number, source in enumerate(turn.calls):
-        call = _read_call(source, position, number, optional)
+        call = _read_call(source, position, number, optional, chat.parts)
         identity = f"call_{len(chat.calls)}"
         chat.calls.append(call)
         calls.append({"id": identity, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
@@ -70,7 +71,7 @@ def _add_turn(chat: Chat, position: int, turn: DraftTurn, optional: frozenset[st
     chat.messages.extend(answers)
 
 
-def _read_call(source: DraftCall, position: int, number: int, optional: frozenset[str]) -> Call:
+def _read_call(source: DraftCall, position: int, number: int, optional: frozenset[str], parts: list[bytes]) -> Call:
     name = safe_text(source.name)
     if not name.strip():
         raise Rejected(BAD_SHAPE, f"step {position + 1}, call {number + 1}: the tool has no name")
@@ -80,10 +81,12 @@ def _read_call(source: DraftCall, position: int, number: int, optional: frozense
         detail = f"step {position + 1}, call {number + 1}: {name}: {rejected.detail}"
         raise Rejected(rejected.reason, detail) from rejected
     if source.result is None:
-        return Call(position, name, arguments, canonical, None, None)
+        parts += (name.encode(), canonical, b"-", b"")
+        return Call(position, name, arguments, canonical, None)
     text = source.result.decode()
     safe = safe_text(text)
-    return Call(position, name, arguments, canonical, safe, source.result if safe is text else safe.encode())
+    parts += (name.encode(), canonical, b"+", source.result if safe is text else safe.encode())
+    return Call(position, name, arguments, canonical, safe)
 
 
 def _optional_tools(tools: list[dict[str, Any]]) -> frozenset[str]:
@@ -130,21 +133,6 @@ def content_id(query: str, tools_text: bytes, chat: Chat) -> str:
 
     The lengths of the parts stand before them, so that no two episodes share the bytes that are hashed.
     """
-    parts = [query.encode(), tools_text]
-    calls = iter(chat.calls)
-    for message in chat.messages[1:]:
-        if message["role"] == "tool":
-            continue
-        think = message.get("reasoning_content")
-        own = message.get("tool_calls", ())
-        parts += (b"-" if think is None else b"+" + think.encode(), message["content"].encode(), b"%d" % len(own))
-        for _ in own:
-            call = next(calls)
-            parts += (
-                call.name.encode(),
-                call.canonical,
-                b"-" if call.result_bytes is None else b"+",
-                call.result_bytes or b"",
-            )
+    parts = [query.encode(), tools_text, *chat.parts]
     lengths = _encode([len(part) for part in parts])
     return hashlib.sha256(b"".join((lengths, *parts))).hexdigest()

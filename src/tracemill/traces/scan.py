@@ -19,6 +19,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numba import njit
 
+from tracemill.traces.words import load_word, store_word, trailing_zeros
+
 NON_ASCII: Final = 1
 """The line has bytes above 0x7F: its UTF-8 must be checked."""
 NUL: Final = 2
@@ -71,7 +73,7 @@ def _short_escapes() -> Any:
 _KINDS, _HEX, _SHORT = _byte_kinds(), _hex_values(), _short_escapes()
 # Offsets are unsigned throughout: for signed ones the compiler keeps a test for negative indices in every access.
 _U = np.uint64
-_1, _2, _3, _4, _6, _7, _8, _12 = _U(1), _U(2), _U(3), _U(4), _U(6), _U(7), _U(8), _U(12)
+_0, _1, _2, _3, _4, _6, _7, _8, _12 = _U(0), _U(1), _U(2), _U(3), _U(4), _U(6), _U(7), _U(8), _U(12)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -130,6 +132,10 @@ def _escape(buf: Any, position: Any, out: Any, at: Any) -> tuple[Any, Any]:
     return _2, at + _2
 
 
+_ONES, _HIGHS = _U(0x0101010101010101), _U(0x8080808080808080)
+_QUOTES, _BACKSLASHES, _NEWLINES = _U(0x2222222222222222), _U(0x5C5C5C5C5C5C5C5C), _U(0x0A0A0A0A0A0A0A0A)
+
+
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _scan(buf: Any, begin: int, max_depth: int, out: Any, ends: Any, out_ends: Any, flags: Any) -> int:
     """Write end, canonical end and flags of each whole line of `buf[begin:]`; return their number.
@@ -137,9 +143,29 @@ def _scan(buf: Any, begin: int, max_depth: int, out: Any, ends: Any, out_ends: A
     It is at most the number of places in `ends`. One function, since a call costs more than most tokens.
     """
     count, position, at, line, size = 0, _U(begin), _U(0), _U(0), _U(buf.shape[0])
-    flag, depth, digits, exponent = 0, 0, 0, 0
+    last_word = size - _8 if size > _8 else _U(0)
+    flag, depth, digits, exponent, high = 0, 0, 0, 0, _U(0)
     text, space, open_token = False, False, False
     while position < size and count < ends.shape[0]:
+        if text:
+            while position < last_word:
+                word = load_word(buf, position)
+                store_word(out, at, word)
+                quotes, backslashes, newlines = word ^ _QUOTES, word ^ _BACKSLASHES, word ^ _NEWLINES
+                # the lowest marked byte is one of the three, for sure; those above it may not be
+                marks = (quotes - _ONES) & ~quotes | (backslashes - _ONES) & ~backslashes
+                marks = (marks | (newlines - _ONES) & ~newlines) & _HIGHS
+                if marks == _0:
+                    high |= word
+                    position, at = position + _8, at + _8
+                    continue
+                found = trailing_zeros(marks) >> _3
+                high |= word & ((_1 << (found << _3)) - _1)
+                position, at = position + found, at + found
+                break
+            if high & _HIGHS:
+                flag |= NON_ASCII
+                high = _0
         byte = buf[position]
         kind = _KINDS[byte]
         if text:

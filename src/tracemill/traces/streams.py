@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from tracemill.errors import InputError
 
-BLOCK = 1 << 22
+BLOCK = 1 << 20
 _PART = 1 << 18
 _STEP = 1 << 11
 """Compressed bytes given to the zstd decoder at once: they can inflate to 64 MB at the very worst."""
