@@ -45,6 +45,20 @@ def test_lines_are_found_with_their_ends(values, blanks):
     assert found[-1].flags == BLANK
 
 
+@given(
+    st.lists(
+        st.sampled_from(["abcdefgh", "a", "é", "😀", '"', "\\", "/", "\n", "\t", "!#[]", "\x0b"]), max_size=40
+    ).map("".join)
+)
+def test_long_strings_are_spelled_alike_wherever_their_special_characters_stand(value):
+    spellings = [json.dumps(value, ensure_ascii=ascii_only).encode() for ascii_only in (True, False)]
+    data = b"".join(b"[" + spelling + b',"rest of the line"]\n' for spelling in spellings)
+    one, two = Scanner(9).lines(data)
+    assert one.text == two.text
+    assert json.loads(one.text) == [value, "rest of the line"]
+    assert (bool(one.flags & NON_ASCII), bool(two.flags & NON_ASCII)) == (False, not value.isascii())
+
+
 @given(st.binary(max_size=40))
 def test_what_is_no_json_stays_no_json(raw):
     raw = raw.replace(b"\n", b" ")

@@ -14,6 +14,7 @@ from tracemill.corpus.gates import CHECKS, Facts, ask_all
 from tracemill.corpus.measures import measure, supported_turns
 from tracemill.corpus.params import AxisParams, GateParams
 from tracemill.errors import InputError
+from tracemill.terminal import printable
 
 TEXT_LIMIT = 600
 
@@ -37,7 +38,15 @@ def find_trajectory(tables: Sequence[Path], trajectory_id: str) -> dict[str, Any
 def explain_trajectory(
     row: Mapping[str, Any], role: Mapping[str, Any] | None, gates: GateParams, axis: AxisParams
 ) -> Iterator[str]:
-    """Yield the lines of the explanation; `role` is the row's entry in the corpus table, None where it has none."""
+    """Yield the lines of the explanation, fit for a terminal; `role` is the row's entry in the corpus table, None where
+    it has none.
+    """
+    return map(printable, _explain(row, role, gates, axis))
+
+
+def _explain(
+    row: Mapping[str, Any], role: Mapping[str, Any] | None, gates: GateParams, axis: AxisParams
+) -> Iterator[str]:
     measures = measure(row["messages"])
     yield f"trajectory {row['trajectory_id']}"
     yield f"  snapshot {row['snapshot_digest'][:16]}, line {row['line']}, status {row['status']}"
@@ -87,6 +96,5 @@ def _turns(messages: Sequence[Mapping[str, Any]], turns: Sequence[Mapping[str, A
 
 
 def _cut(value: Any) -> str:
-    # control characters of a stranger's text must not reach the terminal
-    text = "".join(c if c.isprintable() else " " for c in str(value or ""))
+    text = str(value or "")
     return text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]} … ({len(text) - TEXT_LIMIT} more)"

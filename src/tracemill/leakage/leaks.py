@@ -19,6 +19,7 @@ from tracemill.leakage.nodes import Node, build_nodes, problem_key
 from tracemill.leakage.normalise import clean
 from tracemill.leakage.params import SimilarityParams
 from tracemill.leakage.sources import Entry
+from tracemill.terminal import printable
 
 VERBATIM, PRODUCT = "verbatim", "product"
 MAX_PAIRS = 64
@@ -180,7 +181,7 @@ def as_text(leaks: Leaks, protected_given: bool, show: int) -> str:
             lines.append(f"  and {len(chosen) - show} more (--show {len(chosen)}, or --json for all)")
     if protected_given and (indirect := [label for label in leaks.leaking if label not in direct]):
         lines += ["", f"by way of another corpus problem: {len(indirect)}", *(f"  {i}" for i in indirect[:show])]
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def _evidence(link: Link) -> str:

@@ -31,11 +31,12 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def read_entries(path: Path) -> tuple[list[Entry], list[int]]:
-    """Return what the lines of a file (plain, gzip or zstd) say of problems, and the numbers of lines that say nothing.
+    """Return what the lines of a file (plain, gzip or zstd; also one document, an array, or a parquet table with texts)
+    say of problems, and the numbers of lines that say nothing.
 
     Raises InputError for a missing or damaged file, with the line, and for one that holds no problem at all.
     """
-    from tracemill.traces.lines import read_lines
+    from tracemill.traces.documents import TEXT_COLUMNS, read_episodes
     from tracemill.traces.normalise import Normaliser
 
     if not path.is_file():
@@ -43,7 +44,7 @@ def read_entries(path: Path) -> tuple[list[Entry], list[int]]:
     normaliser = Normaliser("")
     entries: list[Entry] = []
     silent: list[int] = []
-    for line in read_lines(path, MAX_INFLATION, MAX_LINE_BYTES):
+    for line in read_episodes(path, MAX_INFLATION, MAX_LINE_BYTES, (*TEXT_COLUMNS, "query")):
         row = _object(line.raw)
         if row is not None and _is_problem(row):
             entries.append(_problem_entry(row, path, line.number))
@@ -59,11 +60,15 @@ def read_entries(path: Path) -> tuple[list[Entry], list[int]]:
 
 
 def _object(raw: bytes) -> dict[str, Any] | None:
-    try:
-        value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    value = _value(raw)
     return value if isinstance(value, dict) else None
+
+
+def _value(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
 
 
 def _is_problem(row: Mapping[str, Any]) -> bool:
@@ -73,6 +78,9 @@ def _is_problem(row: Mapping[str, Any]) -> bool:
 def _problem_entry(row: Mapping[str, Any], path: Path, number: int) -> Entry:
     where = f"{path}:{number}"
     known = {**row, "problem_id": row.get("problem_id") or row.get("id")}
+    for name in ("reward", "voucher"):
+        if isinstance(row.get(name), str):  # as tables keep them
+            known[name] = _value(row[name].encode())
     return Entry(parse_problem(known, where), str(path), number, named=known["problem_id"] not in (None, ""))
 
 

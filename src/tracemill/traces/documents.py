@@ -6,7 +6,7 @@ Each episode in them becomes a `Line` of its own, numbered from 1, so that all t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -19,19 +19,23 @@ from tracemill.traces.scan import Scanner
 from tracemill.traces.streams import read_blocks
 
 _PARQUET = b"PAR1"
-_TEXT_COLUMNS = ("atif_json", "messages")
+TEXT_COLUMNS = ("atif_json", "messages")
+"""Columns of a parquet table that hold an episode as text."""
 _BRACKETS = (b"{", b"[")
 
 
-def read_episodes(path: Path, max_inflation: float, max_line_bytes: int) -> Iterator[Line]:
-    """Yield the JSON text of each episode of a snapshot, whatever kind of file it is.
+def read_episodes(
+    path: Path, max_inflation: float, max_line_bytes: int, columns: Sequence[str] = TEXT_COLUMNS
+) -> Iterator[Line]:
+    """Yield the JSON text of each episode of a snapshot, whatever kind of file it is; of a parquet table that has one
+    of `columns` as text, each row as an object.
 
     Raises InputError, naming file and line or byte, for a damaged file and a text over the limit.
     """
     with path.open("rb") as source:
         parquet = source.read(4) == _PARQUET
     if parquet:
-        yield from _read_parquet(path, max_line_bytes)
+        yield from _read_parquet(path, max_line_bytes, columns)
         return
     lines = read_lines(path, max_inflation, max_line_bytes)
     first = next(lines, None)
@@ -48,6 +52,8 @@ class _Mark(msgspec.Struct):
     atif_json: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     messages: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     dialogue: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    query: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    completion: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 _decode_marks = msgspec.json.Decoder(list[_Mark]).decode
@@ -55,7 +61,7 @@ _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def _is_array(raw: bytes) -> bool:
-    """Whether a line is an array of whole episodes rather than of one episode's steps."""
+    """Whether a line is an array of whole episodes or problems rather than of one episode's steps."""
     if not raw.lstrip().startswith(b"["):
         return False
     try:
@@ -65,7 +71,8 @@ def _is_array(raw: bytes) -> bool:
     return any(
         value is not msgspec.UNSET
         for mark in marks
-        for value in (mark.schema_version, mark.atif_json, mark.messages, mark.dialogue)
+        if mark.completion is msgspec.UNSET
+        for value in (mark.schema_version, mark.atif_json, mark.messages, mark.dialogue, mark.query)
     )
 
 
@@ -98,20 +105,19 @@ def _read_document(path: Path, max_inflation: float, limit: int) -> Iterator[Lin
         byte += len(part)
 
 
-def _read_parquet(path: Path, limit: int) -> Iterator[Line]:
+def _read_parquet(path: Path, limit: int, columns: Sequence[str]) -> Iterator[Line]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     scanner = Scanner(MAX_DEPTH, lines=1)
     try:
         table = pq.ParquetFile(path)
-        column = next((name for name in _TEXT_COLUMNS if name in table.schema_arrow.names), None)
+        column = next((name for name in columns if name in table.schema_arrow.names), None)
         kind = None if column is None else str(table.schema_arrow.field(column).type)
         if column is None or not any(word in str(kind) for word in ("string", "json")) or "<" in str(kind):
             raise InputError(
-                f"{path}: a parquet table without a text column `atif_json` or `messages` (found "
-                f"{kind or 'neither'}); nested "
-                "columns merge the arguments of different tools, so convert it to JSON lines"
+                f"{path}: a parquet table without a text column {' or '.join(f'`{name}`' for name in columns)} (found "
+                f"{kind or 'none'}); nested columns merge the arguments of different tools, so convert it to JSON lines"
             )
         number = 0
         for batch in table.iter_batches(batch_size=16):

@@ -23,6 +23,8 @@ _FREE = 1 << 24
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _FOREIGN = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip", b"\x04\x22\x4d\x18": "lz4"}
+_WIDE = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff", b"{\0", b"\0{", b"[\0", b"\0[")
+"""How UTF-16 and UTF-32 texts begin: with a byte order mark, or with a bracket between zero bytes."""
 _REMEDY = "fetch the file again, or repair it and give the new file another snapshot name"
 
 
@@ -40,6 +42,8 @@ def read_blocks(path: Path, max_inflation: float) -> Iterator[bytes]:
                 raise InputError(
                     f"{path}: a {name} file, expected JSON lines, plain or as gzip or zstd; unpack it first"
                 )
+        if head.startswith(_WIDE):
+            raise InputError(f"{path}: text in UTF-16 or UTF-32, expected UTF-8; convert it first (iconv -t UTF-8)")
         if head.startswith(_GZIP):
             yield from _bounded(path, source, _read_gzip(path, source), max_inflation)
         elif _starts_frame(head):
@@ -106,6 +110,11 @@ def _read_zstd(path: Path, source: BinaryIO) -> Iterator[bytes]:
             try:
                 block = frame.decompress(pending)
             except zstandard.ZstdError as error:
+                if "Dictionary" in str(error):
+                    raise InputError(
+                        f"{path}: near byte {source.tell()}: compressed with a zstd dictionary that the file does not "
+                        "hold; compress it without one"
+                    ) from error
                 raise InputError(
                     f"{path}: near byte {source.tell()}: damaged zstd data ({error}); {_REMEDY}"
                 ) from error

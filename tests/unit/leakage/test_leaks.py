@@ -2,6 +2,8 @@
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -172,3 +174,34 @@ def test_several_protected_files_may_follow_one_option(leaks):
     _write(leaks.folder / "b.jsonl", BENCH)
     _write(leaks.folder / "d.jsonl", [{"problem_id": "d-pen", "query": "blue pen"}])
     assert leaks("c.jsonl", "--protected", "d.jsonl", "b.jsonl", "--json")["protected"] == ["mug"]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_array_of_problems_is_read_as_its_members(leaks, indent):
+    (leaks.folder / "corpus.json").write_text(json.dumps([MUG, {"query": "steel kettle"}], indent=indent))
+    bench = _write(leaks.folder / "bench.jsonl", BENCH)
+    assert leaks("corpus.json", "--protected", bench, "--json")["protected"] == ["corpus.json:2", "mug"]
+
+
+def test_tables_of_problems_and_of_rows_are_read(leaks):
+    bench = _write(leaks.folder / "bench.jsonl", BENCH)
+    problems = {
+        "problem_id": ["pot", "mug"],
+        "query": ["tea pot", MUG["query"]],
+        "reward": ['[{"product_id": "8"}]', None],
+    }
+    pq.write_table(pa.table(problems), leaks.folder / "problems.parquet")
+    rows = [json.dumps(_row(query, "8")["messages"]) for query in ("a tea pot", "cotton socks")]
+    pq.write_table(pa.table({"messages": rows, "tools": ["[]", "[]"]}), leaks.folder / "rows.parquet")
+    found = leaks("problems.parquet", "rows.parquet", "--protected", bench, "--json")
+    assert found["protected"] == ["mug", "pot", "rows.parquet:1", "rows.parquet:2"]
+
+
+def test_no_terminal_obeys_an_id(leaks):
+    bench = _write(leaks.folder / "bench.jsonl", BENCH)
+    hostile = "mug\x1b[2J\x9b31m\r\nforged line\u202e"
+    corpus = _write(leaks.folder / "corpus.jsonl", [{**MUG, "problem_id": hostile}])
+    told = leaks(corpus, "--protected", bench)
+    assert all(line.isprintable() for line in told.split("\n"))
+    assert "mug [2J 31m  forged line   ~  b-mug  similarity 1.000" in told
+    assert leaks(corpus, "--protected", bench, "--json")["protected"] == [hostile]

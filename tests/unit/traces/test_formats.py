@@ -11,6 +11,7 @@ from trace_episodes import as_atif, as_dialogue, as_envelope, as_row, call, exam
 from tracemill.traces.normalise import Normalised, read_snapshot
 from tracemill.traces.params import NormaliseParams
 from tracemill.traces.rejects import Reject
+from tracemill.traces.snapshot import normalise_snapshot
 
 PARAMS = NormaliseParams(max_line_megabytes=1.0, max_inflation=100.0, max_broken_share=1.0)
 
@@ -263,3 +264,23 @@ def test_atif_documents_that_are_no_whole_episode_are_rejected(read, change, rea
     change(document)
     (outcome,) = read(line(document))
     assert outcome.reason == reason
+
+
+def test_a_table_of_trajectories_is_read_back_as_it_is(read, tmp_path):
+    raw, again = tmp_path / "first", tmp_path / "trajectories.parquet"
+    reward = [{"product_id": "11"}, {"product_id": "12"}]
+    raw.write_bytes(line(as_envelope(example(), reward=reward, voucher={"discount": 5})))
+    outputs = {"rejects": tmp_path / "rejects.parquet", "problems": None, "summary": None}
+    normalise_snapshot(raw, trajectories=again, params=PARAMS, **outputs)
+    one, two = only(read(raw.read_bytes())), only(read(again.read_bytes()))
+    assert (two.trajectory_id, two.messages, two.problem_id) == (one.trajectory_id, one.messages, "p-1")
+    assert (two.reward, two.voucher) == (reward, {"discount": 5})
+
+
+@pytest.mark.parametrize("spell", [as_envelope, as_dialogue, as_row, as_atif])
+def test_of_a_repeated_key_the_last_counts_as_it_does_in_production(read, spell):
+    episode = example()
+    text = json.dumps(spell(episode), ensure_ascii=False)
+    doubled = text.replace('{"q": "red lamp", "page": 1}', '{"q": "blue sofa", "page": 2, "q": "red lamp", "page": 1}')
+    assert doubled != text
+    assert only(read(doubled.encode() + b"\n")) == only(read(text.encode() + b"\n"))

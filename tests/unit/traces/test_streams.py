@@ -97,6 +97,22 @@ def test_other_compressions_are_named(tmp_path, head):
         list(read_blocks(path, 100.0))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_text_is_named(tmp_path, encoding):
+    path = tmp_path / "raw"
+    path.write_bytes('{"problem_id": "p-1"}\n'.encode(encoding))
+    with pytest.raises(InputError, match="UTF-16 or UTF-32, expected UTF-8"):
+        list(read_blocks(path, 100.0))
+
+
+def test_a_frame_that_needs_a_dictionary_is_named(tmp_path):
+    words = [f'{{"problem_id": "p-{n}", "status": "SUCCESS"}}'.encode() for n in range(2000)]
+    path = tmp_path / "raw"
+    path.write_bytes(zstandard.ZstdCompressor(dict_data=zstandard.train_dictionary(4096, words)).compress(words[0]))
+    with pytest.raises(InputError, match="compressed with a zstd dictionary"):
+        list(read_blocks(path, 100.0))
+
+
 @pytest.mark.parametrize("size", [MEGABYTE + 1, 3 * MEGABYTE])
 def test_a_line_over_the_limit_fails_with_its_number(tmp_path, size):
     path = tmp_path / "raw"

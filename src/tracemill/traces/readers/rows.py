@@ -44,12 +44,14 @@ class _Row(msgspec.Struct, gc=False):
     tools: list[dict[str, Any]] | str | None = None
     problem_id: str | None = None
     category: str | None = None
-    reward: dict[str, Any] | list[dict[str, Any]] | None = None
-    voucher: dict[str, Any] | None = None
+    reward: dict[str, Any] | list[dict[str, Any]] | str | None = None
+    voucher: dict[str, Any] | str | None = None
 
 
 _decode = msgspec.json.Decoder(_Row).decode
 _decode_messages = msgspec.json.Decoder(list[_Message]).decode
+_decode_reward = msgspec.json.Decoder(dict[str, Any] | list[dict[str, Any]] | None).decode
+_decode_voucher = msgspec.json.Decoder(dict[str, Any] | None).decode
 _decode_tools = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 
@@ -69,8 +71,8 @@ def read(line: bytes) -> Draft:
         problem_id=row.problem_id,
         category=row.category,
         query=text_of(messages[0].content, "the user's message"),
-        reward=row.reward,
-        voucher=row.voucher,
+        reward=_decode_reward(row.reward) if isinstance(row.reward, str) else row.reward,
+        voucher=_decode_voucher(row.voucher) if isinstance(row.voucher, str) else row.voucher,
         turns=turns,
         tools=tools,
     )
