@@ -13,6 +13,7 @@ from tracemill.leakage.normalise import content_tokens
 from tracemill.leakage.params import PoolParams, SimilarityParams
 from tracemill.leakage.pools import TRAIN
 from tracemill.leakage.split import assign_pools
+from tracemill.leakage.vocabulary import PHRASES
 
 WORDS = ["red", "blue", "mug", "cup", "steel", "clay", "lid", "12", "50ml", "sofa", "lamp", "wood"]
 token_sets = st.lists(st.frozensets(st.sampled_from("abcdefghijklmn"), max_size=9), max_size=25)
@@ -106,3 +107,10 @@ def test_order_case_and_invisible_characters_do_not_change_the_tokens(words, ran
     disguised = [random.choice([w.upper(), w[:1] + "\u00ad" + w[1:], w + "\u200b", w.title()]) for w in words]
     random.shuffle(disguised)
     assert content_tokens("  ".join(disguised)) == content_tokens(" ".join(words))
+
+
+@given(st.data(), st.sampled_from(PHRASES))
+def test_every_match_of_a_phrase_holds_one_of_its_texts(data, phrase):
+    pattern, _, texts = phrase
+    found = data.draw(st.from_regex(pattern, fullmatch=True))
+    assert any(text in found for text in texts)

@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tracemill.corpus.params import AxisParams, DedupParams, RankingParams
-from tracemill.corpus.ranking import LEFT_BEHIND, SFT, UNDESIRABLE, assign_roles
+from tracemill.corpus.ranking import LEFT_BEHIND, RANKED, SFT, UNDESIRABLE, assign_roles
 from tracemill.errors import InputError
 
 BATCH_ROWS = 512
+PLACE = ("snapshot_digest", "line")
 ADDED = ("category", "gold_ids", "problem_key", "axis", "axis_basis", "success", "role", "rank")
 """Columns of the corpus beyond those of the trajectory table; `category` is the scored problem's, not the trace's
 claim."""
@@ -44,17 +45,28 @@ def assemble_corpus(
     `kept` and `trajectories` are paired by position: what one snapshot's filter kept, and its trajectory table.
     """
     sources = _distinct_snapshots(kept, trajectories)
-    rows = pl.concat([pl.read_parquet(path) for path, _ in sources.values()]).sort("snapshot_digest", "line")
-    roles = assign_roles(rows.rows(named=True), axis, dedup, ranking)
+    files = [path for path, _ in sources.values()]
+    light = [name for name in pq.read_schema(files[0]).names if name != "thoughts"]
+    rows = pl.concat([pl.read_parquet(path, columns=light) for path in files]).sort(PLACE)
+    compared = rows.join(_comparable_thoughts(rows, files), on=PLACE, how="left", maintain_order="left")
+    roles = assign_roles(compared.select(RANKED).rows(named=True), axis, dedup, ranking)
     rows = rows.with_columns(
         pl.Series("role", [r.role for r in roles], pl.String),
         pl.Series("role_detail", [r.detail for r in roles], pl.String),
         pl.Series("rank", [r.rank for r in roles], pl.Int64),
     )
-    rows.drop("thoughts").write_parquet(table)
+    rows.write_parquet(table)
     chosen = rows.filter(pl.col("role").is_in([SFT, UNDESIRABLE]))
     _write_corpus(chosen, {digest: path for digest, (_, path) in sources.items()}, corpus)
     summary.write_bytes(msgspec.json.format(msgspec.json.encode(summarise(rows), order="sorted")) + b"\n")
+
+
+def _comparable_thoughts(rows: pl.DataFrame, files: Sequence[Path]) -> pl.DataFrame:
+    """The thoughts of rows that made the calls of another row of their problem; all others are never compared, and
+    together the thoughts are most of the kept tables."""
+    twins = rows.filter(pl.col("trajectory_id").n_unique().over("problem_key", "action_signature") > 1)
+    tables = (pl.read_parquet(path, columns=[*PLACE, "thoughts"]) for path in files)
+    return pl.concat([table.join(twins, on=PLACE, how="semi") for table in tables])
 
 
 def _distinct_snapshots(kept: Sequence[Path], trajectories: Sequence[Path]) -> dict[str, tuple[Path, Path]]:
@@ -77,7 +89,9 @@ def _write_corpus(chosen: pl.DataFrame, tables: dict[str, Path], corpus: Path) -
                 writer = writer or pq.ParquetWriter(corpus, batch.schema, compression="zstd")
                 writer.write_table(batch)
             if writer is None:  # no row at all so far: the schema must still be there
-                writer = pq.ParquetWriter(corpus, _joined(_empty(path), wanted.clear()).schema, compression="zstd")
+                writer = pq.ParquetWriter(
+                    corpus, _joined(_empty(path), wanted.clear().select(ADDED).to_arrow()).schema, compression="zstd"
+                )
     finally:
         if writer is not None:
             writer.close()
@@ -90,22 +104,20 @@ def _empty(path: Path) -> pa.Table:
 def _chosen_rows(path: Path, wanted: pl.DataFrame) -> Iterator[pa.Table]:
     if wanted.is_empty():
         return
-    lines = pa.array(wanted["line"].to_list(), pa.int64())
+    wanted = wanted.sort("line")
+    lines, added = wanted["line"].to_arrow(), wanted.select(ADDED).to_arrow()
     with pq.ParquetFile(path) as table:
         for batch in table.iter_batches(BATCH_ROWS):
-            mask = pc.is_in(batch.column("line").cast(pa.int64()), value_set=lines)
-            rows = pa.Table.from_batches([batch]).filter(mask)
+            place = pc.index_in(batch.column("line").cast(pa.int64()), value_set=lines)
+            rows = pa.Table.from_batches([batch]).filter(pc.is_valid(place))
             if rows.num_rows:
-                yield _joined(rows, wanted)
+                yield _joined(rows, added.take(place.drop_null()))
 
 
-def _joined(rows: pa.Table, wanted: pl.DataFrame) -> pa.Table:
-    added = {row["line"]: row for row in wanted.select("line", *ADDED).iter_rows(named=True)}
+def _joined(rows: pa.Table, added: pa.Table) -> pa.Table:
     rows = rows.drop_columns(["category"])
-    types = wanted.select(ADDED).to_arrow().schema
     for name in ADDED:
-        values = pa.array([added[line.as_py()][name] for line in rows.column("line")], types.field(name).type)
-        rows = rows.append_column(name, values)
+        rows = rows.append_column(name, added.column(name))
     return rows
 
 

@@ -20,6 +20,13 @@ SFT = "sft"
 UNDESIRABLE = "undesirable"
 LEFT_BEHIND = ("exact_duplicate", "near_duplicate", "axis_b", "axis_unknown", "unscored", "over_cap")
 
+RANKED = (
+    *("trajectory_id", "snapshot_digest", "line", "problem_key", "success", "axis", "axis_evidence"),
+    *("verified_recommendation", "repeated_calls", "think_and_call_turns", "distinct_queries"),
+    *("action_signature", "thoughts"),
+)
+"""Columns of corpus.filter.KEPT_SCHEMA that the roles depend on."""
+
 
 class Role(msgspec.Struct, frozen=True):
     """What becomes of a row; `detail` names the row that it repeats, or the cap it fell under."""
@@ -47,7 +54,9 @@ def rank_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def assign_roles(
     rows: Sequence[Mapping[str, Any]], axis: AxisParams, dedup: DedupParams, ranking: RankingParams
 ) -> list[Role]:
-    """Return the role of each row, in the order of `rows` (columns: corpus.filter.KEPT_SCHEMA)."""
+    """Return the role of each row, in the order of `rows` (columns: RANKED). `thoughts` is looked at only where two
+    rows of a problem have one `action_signature`.
+    """
     by_problem: dict[str, list[int]] = defaultdict(list)
     for position, row in enumerate(rows):
         by_problem[row["problem_key"]].append(position)

@@ -44,7 +44,11 @@ def problem_key(query: str, gold_ids: Iterable[str]) -> str:
 
 @lru_cache(maxsize=8192)
 def _key(query: str, gold_ids: tuple[str, ...]) -> str:
-    return digest([_words(query), gold_ids])
+    return _key_of(_words(query), gold_ids)
+
+
+def _key_of(words: list[str], gold_ids: tuple[str, ...]) -> str:
+    return digest([words, gold_ids])
 
 
 def spec_key(query: str, gold_ids: Iterable[str]) -> str:
@@ -59,23 +63,36 @@ def _words(query: str) -> list[str]:
 
 def build_nodes(problems: Iterable[Problem], protected: Iterable[Problem] = ()) -> list[Node]:
     """Return the nodes of all problems, sorted by key; a node is protected when one of its problems is."""
-    members: dict[str, list[Problem]] = {}
-    guarded: set[str] = set()
+    spoken: dict[tuple[str, tuple[str, ...]], list[Problem]] = {}
+    guarded: set[tuple[str, tuple[str, ...]]] = set()
     for group, guard in ((problems, False), (protected, True)):
         for problem in group:
-            key = problem_key(problem.query, problem.gold_ids)
-            members.setdefault(key, []).append(problem)
+            asked = problem.query, tuple(sorted(set(problem.gold_ids)))
+            spoken.setdefault(asked, []).append(problem)
             if guard:
-                guarded.add(key)
-    return [_node(key, members[key], key in guarded) for key in sorted(members)]
+                guarded.add(asked)
+    # every snapshot brings the same queries again, and taking one apart is most of the work
+    members: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    tokens: dict[str, tuple[str, ...]] = {}
+    for asked in spoken:
+        found = content_tokens(asked[0])
+        key = _key_of(list(found) or [clean(asked[0])], asked[1])
+        members.setdefault(key, []).append(asked)
+        tokens[key] = found
+    return [
+        _node(
+            key, tokens[key], [p for asked in members[key] for p in spoken[asked]], not guarded.isdisjoint(members[key])
+        )
+        for key in sorted(members)
+    ]
 
 
-def _node(key: str, problems: Sequence[Problem], protected: bool) -> Node:
+def _node(key: str, tokens: tuple[str, ...], problems: Sequence[Problem], protected: bool) -> Node:
     first = problems[0]
     return Node(
         key=key,
         spec=spec_key(first.query, first.gold_ids),
-        tokens=content_tokens(first.query),
+        tokens=tokens,
         gold_ids=tuple(sorted(set(first.gold_ids))),
         problem_ids=tuple(sorted({p.problem_id for p in problems})),
         categories=tuple(sorted({p.category for p in problems})),

@@ -46,7 +46,9 @@ _TOKENS = re.compile(r"\d+(?:[./]\d+)*[^\W\d_]+(?:\d\w*)?|\d+(?:[./]\d+)*|[^\W_]
 _UNIT = re.compile(
     r"(?<![\w.])((?:\d+(?:\.\d+)?)(?:/\d+)?)[\s-]*(" + "|".join(sorted(UNITS, key=lambda u: (-len(u), u))) + r")(?!\w)"
 )
-_PHRASES = tuple((re.compile(rf"(?<!\w){pattern}(?!\w)"), word) for pattern, word in PHRASES)
+_PHRASES = tuple((re.compile(rf"(?<!\w){pattern}(?!\w)"), word, texts) for pattern, word, texts in PHRASES)
+_HYPHEN = re.compile(r"(?<=\w)-(?=[^\W\d])")
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d+\.\d+|\d+")
 
 
@@ -107,17 +109,26 @@ def differ_only_in_numbers(left: tuple[str, ...], right: tuple[str, ...]) -> boo
 def _unify(text: str) -> str:
     """Return cleaned text with its numbers in one form and the domain's phrases by one word each."""
     text = _LIST_MARKER.sub("\n", text)
-    text = _THOUSANDS.sub(lambda m: m.group().replace(",", ""), _ANGLE.sub(" ", text))
-    text = _NUMBER.sub(lambda m: _plain(m.group()), _INCH.sub(" inch ", _BARE_FRACTION.sub("0.", text)))
-    text = _PESO.sub(r"\1\2", _CURRENCY.sub("", _APOSTROPHE.sub("", text)))
-    text = _UNIT.sub(lambda m: f"{m.group(1)}{UNITS[m.group(2)]}", text)
-    text = _UNSPACED.sub(
-        lambda m: " ".join(m.group()[i : i + 2] for i in range(len(m.group()) - 1)), _BY.sub(r"\1 ", text)
-    )
-    text = re.sub(r"(?<=\w)-(?=[^\W\d])", " ", text)
-    for pattern, word in _PHRASES:
-        text = pattern.sub(word, text)
+    text = _ANGLE.sub(" ", text)
+    text = _unify_numbers(text) if _DIGIT.search(text) else _APOSTROPHE.sub("", text)
+    if not text.isascii():
+        text = _UNSPACED.sub(lambda m: " ".join(m.group()[i : i + 2] for i in range(len(m.group()) - 1)), text)
+    if "-" in text:
+        text = _HYPHEN.sub(" ", text)
+    for pattern, word, texts in _PHRASES:
+        if any(needed in text for needed in texts):
+            text = pattern.sub(word, text)
     return text
+
+
+def _unify_numbers(text: str) -> str:
+    if "," in text:
+        text = _THOUSANDS.sub(lambda m: m.group().replace(",", ""), text)
+    if "." in text:
+        text = _BARE_FRACTION.sub("0.", text)
+    text = _NUMBER.sub(lambda m: _plain(m.group()), _INCH.sub(" inch ", text))
+    text = _PESO.sub(r"\1\2", _CURRENCY.sub("", _APOSTROPHE.sub("", text)))
+    return _BY.sub(r"\1 ", _UNIT.sub(lambda m: f"{m.group(1)}{UNITS[m.group(2)]}", text))
 
 
 def _plain(number: str) -> str:

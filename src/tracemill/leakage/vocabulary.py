@@ -50,40 +50,44 @@ threshold total voucher vouchers
 VOUCHER_CUES = frozenset(_VOUCHER_CUES.split())
 """A sentence goes only when it holds one of these: `Priced above 10.` alone is about the goods."""
 
-PHRASES: tuple[tuple[str, str], ...] = (
+PHRASES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         r"(?:by )?(?:(?:cash|pay(?:ments?|able)?|paid(?: for)?)(?: by cash)? (?:up)?on (?:delivery|receipt|arrival)|"
         r"c\.?o\.?d)",
         "cod",
+        ("delivery", "receipt", "arrival", "cod", "c.o", "o.d"),
     ),
     (
         r"(?:free|complimentary|gratis|no cost|zero cost) (?:of charge )?(?:shipping|delivery|shipment|postage)",
         "freeshipping",
+        ("free", "complimentary", "gratis", "cost"),
     ),
-    (r"(?:shipping|delivery|shipped|delivered) (?:is |for )?free(?: of charge)?", "freeshipping"),
-    (r"(?:ships?|shipped|delivered|delivers?) (?:for )?free", "freeshipping"),
+    (r"(?:shipping|delivery|shipped|delivered) (?:is |for )?free(?: of charge)?", "freeshipping", ("free",)),
+    (r"(?:ships?|shipped|delivered|delivers?) (?:for )?free", "freeshipping", ("free",)),
     (
         r"(?:laz ?flash|flash (?:sales?|deals?|promos?|promotions?|offers?))"
         r"(?: (?:sales?|deals?|promos?|promotions?|offers?|discounts?|limited|time|special))*",
         "flashsale",
+        ("flash",),
     ),
-    (r"(?:laz ?mall)(?: (?:services?|perks?|benefits?|store|verified|official))*", "lazmall"),
+    (r"(?:laz ?mall)(?: (?:services?|perks?|benefits?|store|verified|official))*", "lazmall", ("laz",)),
     (
         r"(?:100% )?(?:guaranteed )?authenticity(?: (?:guarantees?|guaranteed|promises?|assurance))*"
         r"(?:,? (?:and|plus|with))?"
         r"(?:,? (?:(?:easy|quick|fast|free|hassle|return|returns|\d+ days?) )*(?:returns?|guarantees?))*",
         "lazmall",
+        ("authenticity",),
     ),
-    (r"t ?shirts?", "tee"),
-    (r"extra small", "xs"),
-    (r"extra large", "xl"),
-    (r"(?:mobile|cell|smart) ?phones?", "phone"),
-    (r"(?:make up|makeup)", "makeup"),
-    (r"(?:pack|packs|bundle) of", ""),
-    (r"(?:water proof)", "waterproof"),
+    (r"t ?shirts?", "tee", ("shirt",)),
+    (r"extra small", "xs", ("extra small",)),
+    (r"extra large", "xl", ("extra large",)),
+    (r"(?:mobile|cell|smart) ?phones?", "phone", ("phone",)),
+    (r"(?:make up|makeup)", "makeup", ("make",)),
+    (r"(?:pack|packs|bundle) of", "", (" of",)),
+    (r"(?:water proof)", "waterproof", ("water proof",)),
 )
-"""Pairs of a pattern over whole words and what stands for it; the few phrases that the shopping domain words in many
-ways."""
+"""A pattern over whole words, what stands for it, and texts of which every match holds one: looking for these first
+saves most of the time. The few phrases that the shopping domain words in many ways."""
 
 SYNONYMS: dict[str, str] = {
     "colour": "color",
