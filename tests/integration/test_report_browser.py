@@ -97,6 +97,16 @@ def test_the_page_fits_a_phone_and_follows_the_dark_theme(page):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 30)"
 
 
+@pytest.mark.parametrize(("width", "stops"), [(1280, 0), (90, 1)])
+def test_the_keyboard_stops_only_at_tables_that_scroll(page, width, stops):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+
+    assert page.locator(".scroll").count() == 1
+    assert page.locator(".scroll[tabindex]").count() == stops
+
+
 def test_more_rows_come_on_request(page):
     page.click("#more")
     assert page.locator("#trajectory-list > li").count() == 100

@@ -87,7 +87,7 @@ def _corpus_entries(corpus: Path, most: int, limit: int) -> Iterator[Entry]:
             problem=row["problem_id"],
             category=row["category"] or "unknown",
             query=row["query"],
-            outcome=row["role"],
+            outcome=f"kept as {row['role']}",
             success=row["success"],
             facts=f"axis {row['axis']} by {row['axis_basis']}",
             why=[],

@@ -48,4 +48,4 @@ def test_episodes_come_by_problem_and_corpus_rows_after_them(tmp_path):
     ]
     assert entries[0].why == ["price: wanted 1, found 2"]
     assert entries[2].why[0] == "ended with truncated: 96 tokens"
-    assert entries[3].category == "unknown"
+    assert (entries[3].category, entries[3].outcome) == ("unknown", "kept as sft")
