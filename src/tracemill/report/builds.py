@@ -17,6 +17,7 @@ from tracemill.report.blocks import Block, Section, Text, number, table
 from tracemill.report.render import render_page
 
 PAGE = Path("logs/builds.html")
+REPORT = "../data/report/report.html"
 TIMES = "builds.js"
 """Beside the page: the same log for the report page, which cannot read other files than scripts."""
 MOST_BUILDS = 20
@@ -55,14 +56,14 @@ def render_builds(log: Iterable[Mapping[str, Any]]) -> str:
     shown = builds[: -MOST_BUILDS - 1 : -1]
     sections = [_section(place, build) for place, build in enumerate(shown)]
     lead = f"{len(shown)} of {len(builds)} builds, newest first." if builds else "Nothing was built yet."
-    return render_page("Builds", lead, sections)
+    return render_page("Builds", lead, sections, links={"Report": REPORT})
 
 
 def _section(place: int, build: Mapping[str, Any]) -> Section:
     when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(build["time"]))
     ran = {entry["stage"]: entry for entry in build["stages"]}
     rows = [
-        (stage, "; ".join(build["reasons"].get(stage, ["an input changed during the build"])), *_result(entry))
+        (stage, "\n".join(build["reasons"].get(stage, ["an input changed during the build"])), *_result(entry))
         for stage, entry in ran.items()
     ]
     restored = sorted(build["reasons"].keys() - ran.keys())

@@ -10,6 +10,8 @@ from tracemill.report.blocks import Block, Figure, Section, Table, counts_table,
 from tracemill.report.plots import plot_bars, plot_lines
 
 Json = Mapping[str, Any]
+QUERY_CUT = 200
+"""Characters after which the leak guard cuts the queries of its evidence."""
 
 
 def funnel_section(traces: Mapping[str, Json], filtered: Mapping[str, Json], corpus: Json) -> Section:
@@ -86,7 +88,12 @@ def leak_section(clusters: Json, shares: Json, audit: Json, examples: Sequence[J
 
 def _example(edge: Json) -> tuple[str, Any, str, str]:
     why = f"product {', '.join(edge['ids'])}" if edge["ids"] else "text"
-    return why, edge["score"], *(f"{edge[side]['problem_id']}: {edge[side]['query']}" for side in "ab")
+    return why, edge["score"], *(_problem(edge[side]) for side in "ab")
+
+
+def _problem(end: Json) -> str:
+    cut = " …" if len(end["query"]) == QUERY_CUT else ""
+    return f"{end['problem_id']}: {end['query']}{cut}"
 
 
 def _pools(shares: Json) -> Table:

@@ -3,7 +3,11 @@
 from tracemill.report.builds import render_builds, render_times
 
 LOG = [
-    {"event": "build", "time": 0.0, "reasons": {"filter_traces": ["params changed: corpus.gates"], "train_sft": ["x"]}},
+    {
+        "event": "build",
+        "time": 0.0,
+        "reasons": {"filter_traces": ["params changed: corpus.gates", "input a changed"], "train_sft": ["x"]},
+    },
     {"event": "stage", "time": 1.0, "stage": "filter_traces", "status": 0, "seconds": 1.5},
     {"event": "stage", "time": 2.0, "stage": "assemble_corpus", "status": 1, "seconds": 2.0},
     {"event": "end", "time": 3.0, "outcome": "failed", "seconds": 4.25},
@@ -22,7 +26,9 @@ def test_newest_build_comes_first_and_a_killed_one_says_so():
 def test_each_stage_stands_with_its_reason_and_result():
     page = render_builds(LOG)
 
-    assert '<th scope="row">filter_traces</th><td>params changed: corpus.gates</td><td>done</td>' in page
+    assert (
+        '<th scope="row">filter_traces</th><td>params changed: corpus.gates\ninput a changed</td><td>done</td>' in page
+    )
     assert '<th scope="row">assemble_corpus</th><td>an input changed during the build</td><td>failed (1)</td>' in page
     assert "restored from the cache or not reached: train_sft." in page
 
