@@ -2,12 +2,13 @@
 
     python benchmarks/training.py --model data/models/base --rows data/training/sft/rows.parquet --steps 30
     python benchmarks/training.py --rollouts --model data/models/sft --index data/environment/index \
-        --problems data/environment/problems.jsonl --episodes 32
+        --problems data/environment/problems.jsonl --episodes 128
 
 Both sides run in this process on the same threads, in turn, and are timed in CPU seconds of the process, so that a busy
 machine does not decide. SFT: tokens that are not padding per second; `plain` shuffles rows and pads each batch to its
 longest row, `grouped` is what the stage does; both see the same number of steps and their losses are printed. Rollouts:
-greedy episodes per second at `--parallel` live ones against one.
+greedy episodes per second with `--parallel` live ones against one at a time, with transformers' `generate` and with our
+own generator; one at a time plays a quarter of the episodes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import json
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +56,42 @@ def train_once(model: Path, rows: Path, steps: int, batch: int, grouped: bool) -
     return {"tokens_per_second": tokens / seconds, "seconds": seconds, "loss": sum(tail) / len(tail)}
 
 
-def roll(model: Path, index: Path, problems: Path, episodes: int, parallel: int) -> float:
+class OneAtATime:
+    """`generate` of transformers, a turn of one episode a call: what rollouts are without a generator of our own."""
+
+    name = "generate"
+
+    def __init__(self, policy: Any) -> None:
+        self.policy = policy
+
+    def act(self, requests: Sequence[Any]) -> list[Any]:
+        import torch
+
+        from tracemill.evaluation.tokens import Generated
+
+        replies = []
+        for prompt in (self.policy.prompt(request) for request in requests):
+            ids, end_ids = torch.tensor([prompt.ids]), list(self.policy.generator.end_ids)
+            out = self.policy.model.generate(
+                input_ids=ids,
+                attention_mask=torch.ones_like(ids),
+                max_new_tokens=prompt.sampling.max_new_tokens,
+                do_sample=False,
+                eos_token_id=end_ids,
+            )
+            answer = tuple(out[0, ids.shape[1] :].tolist())
+            replies.append(self.policy.reply(prompt, Generated(answer, (), answer[-1] in end_ids)))
+        return replies
+
+    def forget(self, keys: Sequence[str]) -> None:
+        """Nothing is kept."""
+
+    def reset(self) -> None:
+        """Nothing is kept."""
+
+
+def roll(given: Any, episodes: int, live: int, plain: bool = False) -> tuple[float, list[list[tuple[int, ...]]]]:
+    """Episodes a second, and the tokens of every turn."""
     from tracemill.environment.episode import Episode
     from tracemill.environment.index import open_index
     from tracemill.environment.problem import read_problems
@@ -62,13 +99,28 @@ def roll(model: Path, index: Path, problems: Path, episodes: int, parallel: int)
     from tracemill.evaluation.rollouts import play
     from tracemill.evaluation.transformers_policy import load_policy
 
-    policy, catalog = load_policy(model), open_index(index)
-    chosen = list(read_problems(problems))[:episodes]
+    policy, catalog = load_policy(given.model), open_index(given.index)
+    played = [Episode(catalog, problem) for problem in list(read_problems(given.problems))[:episodes]]
     started = time.process_time()
-    for start in range(0, len(chosen), parallel):
-        live = [Episode(catalog, problem) for problem in chosen[start : start + parallel]]
-        play(policy, live, Sampling(max_new_tokens=96), [f"{start}/{i}" for i in range(len(live))])
-    return len(chosen) / (time.process_time() - started)
+    replies = play(OneAtATime(policy) if plain else policy, played, Sampling(max_new_tokens=96), live=live)
+    seconds = time.process_time() - started
+    return episodes / seconds, [[reply.completion_ids for reply in turns] for turns in replies]
+
+
+def rollouts(given: Any) -> dict[str, Any]:
+    """One at a time with transformers' `generate`, one at a time with ours, and many."""
+    few = max(given.episodes // 4, 1)
+    plain, plain_tokens = roll(given, few, 1, plain=True)
+    one, one_tokens = roll(given, few, 1)
+    many, many_tokens = roll(given, given.episodes, given.parallel)
+    return {
+        "generate_one_at_a_time": plain,
+        "ours_one_at_a_time": one,
+        f"ours_at_{given.parallel}": many,
+        "ratio_to_generate": many / plain,
+        "ratio_to_ours": many / one,
+        "same_tokens": plain_tokens == one_tokens == many_tokens[:few],
+    }
 
 
 def main() -> None:
@@ -80,7 +132,7 @@ def main() -> None:
     parser.add_argument("--rollouts", action="store_true")
     parser.add_argument("--index", type=Path)
     parser.add_argument("--problems", type=Path)
-    parser.add_argument("--episodes", type=int, default=32)
+    parser.add_argument("--episodes", type=int, default=128)
     parser.add_argument("--parallel", type=int, default=16)
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
@@ -89,9 +141,7 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     result: dict[str, Any] = {}
     if given.rollouts:
-        one = roll(given.model, given.index, given.problems, given.episodes, 1)
-        many = roll(given.model, given.index, given.problems, given.episodes, given.parallel)
-        result = {"one_at_a_time": one, f"at_{given.parallel}": many, "ratio": many / one}
+        result = rollouts(given)
     else:
         plain = train_once(given.model, given.rows, given.steps, given.batch, grouped=False)
         grouped = train_once(given.model, given.rows, given.steps, given.batch, grouped=True)

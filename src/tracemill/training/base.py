@@ -215,7 +215,12 @@ def fetch_base(params: BaseParams, out: Path) -> None:
         snapshot_download(params.model, revision=params.revision, local_dir=str(out), allow_patterns=wanted)
     except (HfHubHTTPError, OSError) as error:
         raise InputError(
-            f"training.base: {params.model} at {params.revision} cannot be fetched ({error}); "
+            f"training.base: {params.model} at {params.revision} cannot be fetched ({str(error).splitlines()[0]}); "
             "check the name, the revision and the network"
         ) from error
     shutil.rmtree(out / ".cache", ignore_errors=True)
+    missing = [name for name in ("config.json", "*.safetensors", "tokenizer*.json") if not list(out.glob(name))]
+    if missing:
+        raise InputError(
+            f"training.base: {params.model} at {params.revision} has no {missing[0]}; name a model in safetensors"
+        )
