@@ -3,17 +3,20 @@
     python benchmarks/gpu_smoke.py                      # needs a CUDA device
     python benchmarks/gpu_smoke.py --shape tiny --cpu   # the same code in seconds, to see that it runs
 
-Prints tokens/s, MFU (6 x parameters x tokens/s over `--peak`, dense bf16 TFLOP/s) and peak memory for SFT, and seconds
-a step for Dr. GRPO. Rows, problems and teacher are the built-in arena's; weights are random, so rewards say nothing.
+Prints tokens/s, MFU (6 x parameters x tokens/s over `--peak`, dense bf16 TFLOP/s), seconds a step of Dr. GRPO, and peak
+memory. A step is what more steps add to a run: loading and publishing are not counted. Rows, problems and teacher are
+the built-in arena's; weights are random, so rewards say nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +136,6 @@ def main() -> int:
 
 
 def measure(folder: Path, given: Any, cuda: bool) -> dict[str, Any]:
-    import torch
 
     from tracemill.environment.params import PlayParams, ScorerParams
     from tracemill.training.grpo import GrpoInputs, train_grpo
@@ -145,7 +147,6 @@ def measure(folder: Path, given: Any, cuda: bool) -> dict[str, Any]:
     length = given.length if cuda else min(given.length, 256)
     make_rows(tokenizer, folder / "teacher.jsonl.zst", length, folder / "rows.parquet")
     params = OptimiserParams(
-        max_steps=given.steps,
         batch=8,
         device_batch=4,
         save_steps=10**6,
@@ -155,29 +156,55 @@ def measure(folder: Path, given: Any, cuda: bool) -> dict[str, Any]:
     )
 
     def run(kind: str) -> Run:
-        out = folder / kind
+        out = Path(tempfile.mkdtemp(dir=folder))
         return Run(kind, kind, folder / "base", folder / "rows.parquet", out / "model", out / "curve.csv", out / "work")
 
-    started = time.monotonic()
-    train_sft(run("sft"), params, threads=1)
-    seconds = time.monotonic() - started
-    speed = given.steps * params.batch * length / seconds
-    result = {
+    def sft(steps: int) -> None:
+        train_sft(run("sft"), params.model_copy(update={"max_steps": steps}), threads=1)
+
+    def dr_grpo(steps: int) -> None:
+        train_grpo(
+            run("dr_grpo"),
+            GrpoInputs(teacher=folder / "teacher.jsonl.zst", index=folder / "index"),
+            params.model_copy(update={"max_steps": steps}),
+            GrpoParams(group=4, groups=2, max_turn_tokens=32, max_completion_length=128),
+            (PlayParams(), ScorerParams()),
+            threads=1,
+        )
+
+    seconds, whole = seconds_per_step(sft, given.steps)
+    speed = params.batch * length / seconds
+    grpo_seconds, grpo_whole = seconds_per_step(dr_grpo, 2)
+    return {
         "parameters": parameters,
-        "sft_tokens_per_second_with_start_up": speed,
-        "sft_mfu_with_start_up": 6 * parameters * speed / (given.peak * 1e12),
-        "peak_memory_gib": torch.cuda.max_memory_allocated() / 2**30 if cuda else None,
+        "sft_tokens_per_second": speed,
+        "sft_mfu": 6 * parameters * speed / (given.peak * 1e12),
+        "sft_seconds_with_start_up": whole,
+        "dr_grpo_seconds_per_step": grpo_seconds,
+        "dr_grpo_seconds_with_start_up": grpo_whole,
+        "peak_memory_gib": peak_memory(cuda),
     }
+
+
+def seconds_per_step(train: Callable[[int], None], steps: int) -> tuple[float, float]:
+    """Seconds of a step, and of a whole run: what `steps` more steps take, once all is warm."""
+    train(1)
     started = time.monotonic()
-    train_grpo(
-        run("dr_grpo"),
-        GrpoInputs(teacher=folder / "teacher.jsonl.zst", index=folder / "index"),
-        params.model_copy(update={"max_steps": 2}),
-        GrpoParams(group=4, groups=2, max_turn_tokens=32, max_completion_length=128),
-        (PlayParams(), ScorerParams()),
-        threads=1,
-    )
-    return {**result, "dr_grpo_seconds_per_step_with_start_up": (time.monotonic() - started) / 2}
+    train(1)
+    one = time.monotonic() - started
+    started = time.monotonic()
+    train(1 + steps)
+    whole = time.monotonic() - started
+    return max(whole - one, 1e-9) / steps, whole
+
+
+def peak_memory(cuda: bool) -> float:
+    """GiB that torch allocated on the device; on CPU what the process held."""
+    import torch
+
+    if cuda:
+        return torch.cuda.max_memory_allocated() / 2**30
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ class OneAtATime:
         self.policy = policy
 
     def act(self, requests: Sequence[Any]) -> list[Any]:
+        """One reply a request, each from a call of its own."""
         import torch
 
         from tracemill.evaluation.tokens import Generated
