@@ -41,20 +41,6 @@ def check_world(environment: Mapping[str, str] | None = None) -> int:
     return found
 
 
-def check_joined(joined: int, environment: Mapping[str, str] | None = None) -> None:
-    """Raise StageError unless the `joined` processes of the trainer are all that the launcher started.
-
-    Accelerate leaves processes on their own where it does not know how to join them (FSDP with `use_cpu`): each would
-    train alone and publish.
-    """
-    started = world_size(environment)
-    if joined != started:
-        raise StageError(
-            f"{started} processes were started and {joined} train together; on CPU use `distributed_type: MULTI_GPU` "
-            "with `use_cpu: true`, FSDP needs GPUs"
-        )
-
-
 def configured_processes(config: Path) -> int:
     """`num_processes` of an accelerate file; 1 where it is not distributed."""
     from ruamel.yaml import YAML

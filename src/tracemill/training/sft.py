@@ -72,7 +72,6 @@ def finish(
 
     `settings` are all parameters of the stage, as its record and the name of its configuration hold them.
     """
-    launch.check_joined(trainer.accelerator.num_processes)
     parts = {"kind": run.kind, "params": settings, "threads": threads}
     record = stage_record(run.name, run.kind, settings, folder_digest(run.parent), file_digest(run.rows))
     configuration = digest([parts, record])

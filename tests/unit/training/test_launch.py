@@ -1,7 +1,7 @@
 import pytest
 
 from tracemill.errors import StageError
-from tracemill.training.launch import ACCELERATE_CONFIG, check_joined, check_world, split_batch
+from tracemill.training.launch import ACCELERATE_CONFIG, check_world, split_batch
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,3 @@ def test_an_undistributed_file_asks_for_one_process(tmp_path):
     config = tmp_path / "one.yaml"
     config.write_text('distributed_type: "NO"\nnum_processes: 4\n', encoding="utf-8")
     assert check_world({ACCELERATE_CONFIG: str(config)}) == 1
-
-
-def test_processes_that_train_apart_are_refused():
-    with pytest.raises(StageError, match="2 processes were started and 1 train together"):
-        check_joined(1, {"WORLD_SIZE": "2"})
-    check_joined(2, {"WORLD_SIZE": "2"})
-    check_joined(1, {})
