@@ -142,13 +142,14 @@ def _facts_section(versions: Path, summaries: Mapping[str, Any], split: Mapping[
         seeds[f"sampling of {name}"] = str(summary["settings"]["sampling"]["seed"])
         found = summary["digests"] | {f"suite {suite}": block["digest"] for suite, block in summary["suites"].items()}
         digests[name] = {what: digest[:12] for what, digest in found.items() if digest}
-    whats = list(dict.fromkeys(what for found in digests.values() for what in found))
+    suites = dict.fromkeys(what for found in digests.values() for what in found if what.startswith("suite "))
+    whats = ["checkpoint", "template", "settings", *suites]
     rows = [[name, *(found.get(what, "") for what in whats)] for name, found in digests.items()]
     caption = "What was evaluated, by SHA-256 (12 of 64 digits; the whole ones are in played.json)"
     blocks = [
         counts_table("Locked versions", facts, "library", "version"),
         counts_table("Seeds and versions of the split", seeds, "what", "value"),
-        Table(caption, ["checkpoint", *whats], rows),
+        Table(caption, ["of", *whats], rows),
     ]
     return Section("facts", "Versions, seeds, digests", "", list(blocks))
 
