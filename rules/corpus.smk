@@ -44,5 +44,7 @@ rule measure_drift:
     log:
         "logs/measure_drift.log",
     localrule: True
+    params:
+        axes=["snapshot", "kept"],
     shell:
         JOB

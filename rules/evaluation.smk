@@ -39,6 +39,8 @@ rule evaluate_model:
     log:
         "logs/evaluate_model/{checkpoint}.log",
     localrule: True
+    params:
+        axes=["k", "pass_at_k"],
     shell:
         JOB
 

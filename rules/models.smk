@@ -55,6 +55,7 @@ rule train_sft:
     params:
         section=["training.stages.{stage}.train", "training.runtime"],
         launch="accelerate launch",
+        axes=["step", "loss"],
     shell:
         JOB
 
@@ -138,6 +139,7 @@ rule train_kto:
             "training.runtime",
         ],
         launch="accelerate launch",
+        axes=["step", "loss"],
     shell:
         JOB
 
@@ -170,5 +172,6 @@ rule train_dr_grpo:
             "environment.scorer",
         ],
         launch="accelerate launch",
+        axes=["step", "reward"],
     shell:
         JOB

@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import json
 import zipfile
 
 import pytest
@@ -57,7 +58,9 @@ def test_metrics_and_plots_speak_to_dvc(recipe: Project):
     metrics = recipe.dvc("metrics", "show")
     assert "data/evaluation/sft/metrics.json" in metrics
     assert "data/report/metrics.json" in metrics
-    recipe.dvc("plots", "show")
+    drawn = json.loads(recipe.dvc("plots", "show", "--json", "data/training/sft/plot_curve.csv"))["data"]
+    axes = drawn["data/training/sft/plot_curve.csv"][0]["content"]["layer"][1]["encoding"]
+    assert (axes["x"]["field"], axes["y"]["field"]) == ("step", "loss")
 
 
 def test_an_artifact_tells_its_lineage_down_to_the_catalogue(recipe: Project):

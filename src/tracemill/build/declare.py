@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ STAMP = "stamp"
 
 @dataclass(frozen=True)
 class Declaration:
-    """One stage: a rule with its wildcards filled in; paths are relative to the project's folder."""
+    """One stage: a rule with its wildcards filled in; paths are relative to the project's folder.
+
+    `axes` are the columns, x and y, that DVC draws of the stage's plot.
+    """
 
     rule: str
     wildcards: dict[str, str]
@@ -24,6 +27,7 @@ class Declaration:
     directories: list[str]
     sections: list[str]
     launch: str
+    axes: list[str] = field(default_factory=list)
 
     @property
     def script(self) -> str:
@@ -112,6 +116,7 @@ def _declaration(rule: Any, wildcards: dict[str, str], filled: Any, outputs: Any
         directories=[str(path) for path in outputs if path.is_directory],
         sections=sorted(one.format(**wildcards) for one in sections),
         launch=str(params.get("launch", "")),
+        axes=[str(name) for name in params.get("axes", [])],
     )
 
 

@@ -98,7 +98,8 @@ def _outputs(stage: Declaration) -> dict[str, list[Any]]:
     for name, path in stage.outputs.items():
         kind = "metrics" if name.startswith("metrics") else "plots" if name.startswith("plot") else "outs"
         kinds[kind].append(path)
-    return {kind: sorted(paths) for kind, paths in kinds.items()}
+    drawn = [{path: dict(zip("xy", stage.axes, strict=True))} for path in sorted(kinds["plots"]) if stage.axes]
+    return {kind: sorted(paths) for kind, paths in kinds.items()} | ({"plots": drawn} if drawn else {})
 
 
 def _require_sections(stage: Declaration, document: dict[str, Any]) -> None:

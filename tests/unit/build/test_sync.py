@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,13 @@ def test_snapshots_have_small_files_of_their_own_and_gatherers_depend_on_the_lis
     assert merge["outs"] == ["corpus"]
     assert merge["metrics"] == ["m.json"]
     assert merge["plots"] == ["c.csv"]
+
+
+def test_a_plot_is_drawn_along_the_axes_that_its_rule_names(project):
+    drawn = dataclasses.replace(stage("merge", {}, [], {"plot": "c.csv"}), axes=["step", "loss"])
+    files = dvc_files([drawn], document())
+    files.write()
+    assert read_yaml(Path("dvc.yaml"))["stages"]["merge"]["plots"] == [{"c.csv": {"x": "step", "y": "loss"}}]
 
 
 def test_writing_twice_changes_nothing_and_a_gone_snapshot_loses_its_files(project):

@@ -63,6 +63,7 @@ rule train_model:
         "logs/train_model.log",
     params:
         section="toy.training",
+        axes=["step", "loss"],
     shell:
         JOB
 
