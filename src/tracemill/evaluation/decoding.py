@@ -114,6 +114,10 @@ class Batch:
         self.mask[:, used] = True
         return self.mask[:, None, None, : used + 1]
 
+    def overwrote(self, row: Row) -> bool:
+        """Whether an answer sits now where this row of an answer handed out was."""
+        return row.segment is self.segment and self.answers[row.row] is not None
+
     def retire(self) -> list[tuple[Answer, Row]]:
         """Hand out the answers that have ended, each with its row."""
         done = [i for i, answer in enumerate(self.answers) if answer is not None and answer.finished]

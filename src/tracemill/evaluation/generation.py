@@ -88,7 +88,9 @@ class Generator:
         self.forget([prompt.key for prompt in prompts])
         if old is None or not going:
             return fresh
-        return join(old, fresh, self.model)
+        batch = join(old, fresh, self.model)
+        self.rows = {key: row for key, row in self.rows.items() if not batch.overwrote(row)}
+        return batch
 
     def _decode(self, enough: int) -> list[tuple[Answer, Row]]:
         ended: list[tuple[Answer, Row]] = []

@@ -78,6 +78,40 @@ def test_the_whole_prompt_in_the_cache_still_leaves_a_token_to_run(model):
     assert [g.ids for g in generator.generate(batch)] == [g.ids for g in first]
 
 
+@pytest.mark.parametrize("enough", [1, 2])
+@pytest.mark.parametrize("live", [1, 3, 5])
+def test_prompts_that_join_a_batch_under_way_are_answered_as_each_alone(model, live, enough):
+    rng = np.random.default_rng(7)
+    waiting = [Prompt(p.key, p.ids, p.seed, Sampling(max_new_tokens=3 + 5 * (i % 4))) for i, p in enumerate(prompts(9))]
+    generator, asked, answers, turns = Generator(model, [END]), {}, {}, {}
+    while waiting or asked:
+        fresh = [waiting.pop(0) for _ in range(min(live - len(asked), len(waiting)))]
+        asked |= {p.key: p for p in fresh}
+        assert len(asked) <= live
+        for key, answer in generator.advance(fresh, enough).items():
+            prompt = asked.pop(key)
+            answers[prompt] = answer.ids
+            turns[key] = turns.get(key, 0) + 1
+            if turns[key] < 3:
+                grown = prompt.ids + answer.ids + tuple(int(t) for t in rng.integers(10, 60, 9))
+                waiting.insert(0, Prompt(key, grown, prompt.seed, prompt.sampling))
+    assert generator.batch is None
+    assert len(answers) == 27
+    assert {p: ids for p, ids in answers.items() if plain_greedy(model, p.ids, p.sampling.max_new_tokens) != ids} == {}
+
+
+def test_an_answer_joins_in_a_row_that_has_ended_without_a_copy_of_the_others(model):
+    batch = prompts(4, limit=80)
+    generator = Generator(model, [END])
+    generator.advance(
+        [Prompt(p.key, p.ids, p.seed, Sampling(max_new_tokens=n)) for p, n in zip(batch, (2, 4, 60, 60), strict=True)]
+    )
+    generator.advance([Prompt("a", batch[0].ids[:20], 0, Sampling(max_new_tokens=2))])
+    segment = generator.batch.segment
+    generator.advance([Prompt("b", batch[0].ids[:20], 0, Sampling(max_new_tokens=2))])
+    assert generator.batch.segment is segment
+
+
 def test_sampling_depends_on_the_seed_and_not_on_the_neighbours(model):
     batch = prompts(6, temperature=1.0, top_p=0.9)
     together = [g.ids for g in Generator(model, [END]).generate(batch)]
