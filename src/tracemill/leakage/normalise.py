@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from tracemill.leakage.vocabulary import PHRASES, STOP_WORDS, SYNONYMS, UNITS, VOUCHER_CUES, VOUCHER_WORDS
+from tracemill.leakage.vocabulary import LOOKALIKES, PHRASES, STOP_WORDS, SYNONYMS, UNITS, VOUCHER_CUES, VOUCHER_WORDS
 
-NORMALISER_VERSION = 1
+NORMALISER_VERSION = 2
 """Part of the split's version: raised whenever a rule here or a word in the vocabulary changes a token set."""
 
 _QUOTES = str.maketrans(
     dict.fromkeys("`´‘’‚‛ʼ′＇", "'")
     | dict.fromkeys("“”„‟″«»", '"')
     | dict.fromkeys("‐‑‒–—―−﹣－", "-")
-    | {"⁄": "/", "∕": "/"}
+    | {"⁄": "/", "∕": "/", "٫": ".", "٬": ","}
 )
 _MARKS = re.compile(r"[\u0300-\u036f]")
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
@@ -53,8 +53,8 @@ _NUMBER = re.compile(r"\d+\.\d+|\d+")
 
 
 def clean(text: str) -> str:
-    """Return `text` in one Unicode form: NFKC, casefolded, no invisible characters, plain quotes and dashes, single
-    spaces.
+    """Return `text` in one Unicode form: NFKC, casefolded, no invisible characters, plain quotes and dashes, Latin
+    letters for those of other scripts that look like them, European digits, single spaces.
 
     Line ends stay, since they end sentences.
     """
@@ -64,14 +64,17 @@ def clean(text: str) -> str:
         text = _SPACED_THOUSANDS.sub("", text)
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
         text = _MARKS.sub("", unicodedata.normalize("NFD", text.translate(_QUOTES)))
-        text = "".join(_visible(c) for c in unicodedata.normalize("NFC", text))
+        text = "".join(_visible(c) for c in unicodedata.normalize("NFC", text).translate(LOOKALIKES))
     text = _CONTROL.sub(" ", text)
     return re.sub(r"[^\S\n]+", " ", text).strip()
 
 
 def _visible(character: str) -> str:
-    """Drop format characters (zero width, soft hyphen, direction marks); unassigned and private ones become a space."""
+    """Drop format characters (zero width, soft hyphen, direction marks); unassigned and private ones become a space,
+    digits of any script European ones."""
     category = unicodedata.category(character)
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
     if category == "Cf" or "\ufe00" <= character <= "\ufe0f":
         return ""
     return " " if category in ("Cs", "Co", "Cn") else character

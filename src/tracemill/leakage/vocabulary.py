@@ -7,24 +7,24 @@ in the form that the rules see: casefolded, without apostrophes, hyphens already
 from __future__ import annotations
 
 _STOP_WORDS = """
-a able about above additionally after all allow allowing allows also am among an and another any approximately
-are around as asap at availability available be been being below benefit benefits between both but buy buying by
-called can carries carry categories category come comes coming cost costing costs could crafted currently deal
-deals design designed designs different do does dollar dollars dont each either ensure etc exceeding exceeds
-feature featured features featuring fifth find finding first five following for four fourth from further
-furthermore get give given gives giving good got great greater had has have having hello help her here heres hey
-hi higher his hope hoping how i id ideally if ill im in include included includes including interested into is
-isnt it item items its ive just kindly last lastly least less let like listed look looking lookup love lower
-made make making maximum may me might minimum more moreover most multiple must my name named need needed needs
-next no not of offer offered offering offers on one ones only option options or order other our over p
-particular perk perks peso pesos php please plus prefer preferable preferably preferred present price priced
-prices pricing product products provide provides purchase purchases purchasing range ranges ranging recommend
-related right same search searching second sell seller sellers selling sells service services several shop shops
-should show showing six so sold some something special specific specifically starting store stores such suggest
-suggestions suitable support supported supporting supports sure than thank thanks that thats the their them then
-there theres these they thing things third this those three through to together too two type types under up us
-usd use used uses using variety various want wanted wants was we well were what when where which while who will
-wish with within would you your
+a able about above additionally after all allow allowing allows also am among an and another any appreciate
+appreciated approximately are around as asap assist assistance assisting at availability available be been being below
+benefit benefits between both but buy buying by called can carries carry categories category come comes coming cost
+costing costs could crafted currently deal deals design designed designs different do does dollar dollars dont each
+either ensure etc exceeding exceeds feature featured features featuring fifth find finding first five following for
+four fourth from further furthermore get give given gives giving good got grateful great greater had has have having
+hello help her here heres hey hi higher his hope hoping how i id ideally if ill im in include included includes
+including interested into is isnt it item items its ive just kindly last lastly least less let like listed look
+looking lookup love lower made make making maximum may me might minimum more moreover most much multiple must my name
+named need needed needs next no not of offer offered offering offers on one ones only option options or order other
+our over p particular perk perks peso pesos php please plus prefer preferable preferably preferred present price
+priced prices pricing product products provide provides purchase purchases purchasing range ranges ranging really
+recommend related right same search searching second sell seller sellers selling sells service services several shop
+shops should show showing six so sold some something special specific specifically starting store stores such suggest
+suggestions suitable support supported supporting supports sure than thank thanks that thats the their them then there
+theres these they thing things third this those three through to together too two type types under up us usd use used
+uses using variety various want wanted wants was we well were what when where which while who will wish with within
+would you your
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Request phrasing, ordinals, price relations and currency: present or absent at the whim of whoever asks."""
@@ -167,3 +167,9 @@ UNITS: dict[str, str] = {
 }  # fmt: skip
 """Units of measure that may stand apart from their number: `50 ml`, `50-ml` and `50ml` are one token; a count of pieces
 is its number (`10pcs`, `10-pack`, `pack of 10`)."""
+
+LOOKALIKES = str.maketrans(
+    "авекмнорстухіјѕһԁԛԝѵӏ" + "αβεζηικνορτυχω" + "ıɑɡłøđħ",
+    "abekmhopctyxijshdqwvl" + "abeznikvoptuxw" + "iaglodh",
+)
+"""Letters of other scripts, casefolded, that pass for a Latin one: a query cannot be hidden by them."""

@@ -24,6 +24,11 @@ TOKENS = ("1000ml", "425", "freeshipping", "mug", "red")
         "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in PLAIN),
         "1) a red mug; 2) 1000 ml; 3) free shipping; 4) above 425 PHP",
         "- red mug\n- 1000 ml\n- free shipping\n- above 425 PHP",
+        "Fіnd а rеd 1000 ml мug wіth frее shірріng, рrісеd аbоvе 425 РНР.",
+        "mug: rεd, 1000 ml, frεε shιρριηg, αbονε 425 PHP",
+        "Find a red ١٠٠٠ ml mug with free shipping, priced above ٤٢٥ PHP.",
+        "Hello! I would really appreciate your assistance: a red 1000 ml mug, free shipping, above 425 PHP."
+        " Much appreciated!",
     ],
 )
 def test_wording_form_and_order_do_not_change_the_tokens(query):
