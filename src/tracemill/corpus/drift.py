@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-PLOT_COLUMNS = ("snapshot", "kept", "axis_a", "success", "judge_mean", "new_problems")
+PLOT_COLUMNS = ("snapshot", "kept", "axis_a", "success", "judge_mean", "new_problems", "links_to_older")
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ def measure_drift(snapshots: Sequence[Snapshot], nodes: Path, edges: Path, *, dr
     with plot.open("w", newline="", encoding="utf-8") as out:
         table = csv.DictWriter(out, PLOT_COLUMNS, extrasaction="ignore", lineterminator="\n")
         table.writeheader()
-        table.writerows({"snapshot": r["snapshot"], **r["shares"], "new_problems": r["new_problems"]} for r in records)
+        table.writerows({**r, **r["shares"]} for r in records)
 
 
 def _keys_by_problem(nodes: Path) -> dict[str, list[str]]:
@@ -68,7 +68,7 @@ def _describe(snapshot: Snapshot, seen: set[str], older: set[str], links: Iterab
         "kept": kept.height,
         "dropped": dict(sorted(Counter(dropped["reason"]).items())),
         "axes": dict(sorted(Counter(kept["axis"]).items())),
-        "categories": dict(sorted(Counter(str(c) for c in kept["category"]).items())),
+        "categories": dict(sorted(Counter(c or "unknown" for c in kept["category"]).items())),
         "problems": len(seen),
         "new_problems": len(new),
         "links_to_older": sum((a in new and b in older) or (b in new and a in older) for a, b in links),

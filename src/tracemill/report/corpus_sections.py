@@ -139,6 +139,8 @@ def drift_section(drift: Sequence[Json]) -> Section:
     blocks: list[Block] = [
         Table("Snapshots in the order of their names", columns, rows, list(range(1, len(columns)))),
         Figure(plot_lines(lines, "Shares by snapshot", "", "percent", ticks=ticks)),
+        matrix("Rows dropped, by reason", "reason", {record["snapshot"]: record["dropped"] for record in drift}),
+        matrix("Rows kept, by category", "category", {record["snapshot"]: record["categories"] for record in drift}),
         matrix("Rows by the reasoning coefficient that the judge gave", "coefficient", judged),
     ]
     lead = "A change of the arena's problems, or of what pleases the judge, shows here first."

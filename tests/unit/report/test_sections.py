@@ -198,10 +198,16 @@ def test_drift_shows_each_snapshot_in_order():
         "new_problems": 4,
         "links_to_older": 1,
         "judge_coefficients": {"1.000": 7},
+        "dropped": {"unjudged": 1},
+        "categories": {"product": 8},
     }
-    rows = tables(drift_section([record]))["Snapshots in the order of their names"].rows
+    later = {**record, "snapshot": "b", "dropped": {"unjudged": 2, "over_budget": 1}, "categories": {"shop": 3}}
+    told = tables(drift_section([record, later]))
 
-    assert rows == [["a", "10", "9", "8", "80.0", "50.0", "", "0.91", "5", "4", "1"]]
+    first = ["a", "10", "9", "8", "80.0", "50.0", "", "0.91", "5", "4", "1"]
+    assert told["Snapshots in the order of their names"].rows[0] == first
+    assert told["Rows dropped, by reason"].rows == [["unjudged", "1", "2"], ["over_budget", "", "1"]]
+    assert told["Rows kept, by category"].rows == [["product", "8", ""], ["shop", "", "3"]]
 
 
 def test_curves_become_figures_and_gates_one_table():
