@@ -43,15 +43,16 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 def read_lines(path: Path, max_inflation: float, max_line_bytes: int) -> Iterator[Line]:
     """Yield the lines of a file that hold more than blanks; InputError for a line over the limit and a damaged file."""
     scanner = Scanner(MAX_DEPTH)
-    number, offset, rest = 0, 0, b""
+    number, offset = 0, 0
+    pieces: list[bytes] = []  # of a line whose end has not come yet; joined once, since a line may span many blocks
     for block in read_blocks(path, max_inflation):
-        if number == 0 and offset == 0 and not rest and block.startswith(_BOM):
+        if number == 0 and offset == 0 and not pieces and block.startswith(_BOM):
             block, offset = block[3:], 3
-        if rest and b"\n" not in block:
-            rest += block
-            _check_length(path, number + 1, len(rest), max_line_bytes)
+        if pieces and b"\n" not in block:
+            pieces.append(block)
+            _check_length(path, number + 1, sum(map(len, pieces)), max_line_bytes)
             continue
-        data = rest + block
+        data = b"".join((*pieces, block))
         begin = 0
         while found := scanner.lines(data, begin):
             for end, text, flags in found:
@@ -60,10 +61,11 @@ def read_lines(path: Path, max_inflation: float, max_line_bytes: int) -> Iterato
                 if not flags & BLANK:
                     yield Line(number, offset + begin, flags, data, begin, end, text, True)
                 begin = end + 1
-        rest = data[begin:]
+        pieces = [data[begin:]] if begin < len(data) else []
         offset += begin
-        _check_length(path, number + 1, len(rest), max_line_bytes)
-    if rest:
+        _check_length(path, number + 1, len(data) - begin, max_line_bytes)
+    if pieces:
+        rest = b"".join(pieces)
         text, flags = scanner.text(rest)
         if not flags & BLANK:
             yield Line(number + 1, offset, flags, rest, 0, len(rest), text, False)

@@ -13,7 +13,7 @@ from trace_episodes import as_envelope, example, line
 from tracemill.cli import app
 from tracemill.errors import InputError
 from tracemill.traces.lines import read_lines
-from tracemill.traces.streams import read_blocks
+from tracemill.traces.streams import BLOCK, read_blocks
 
 LINES = b"".join(json.dumps({"n": n, "text": "x" * (n % 300)}).encode() + b"\n" for n in range(20_000))
 MEGABYTE = 1_000_000
@@ -125,6 +125,20 @@ def test_a_line_of_just_the_limit_passes(tmp_path):
     path = tmp_path / "raw"
     path.write_bytes(b"x" * MEGABYTE + b"\n" + b"y" * MEGABYTE)
     assert [len(one.raw) for one in read_lines(path, 100.0, MEGABYTE)] == [MEGABYTE, MEGABYTE]
+
+
+def test_a_line_over_many_blocks_is_one_line_with_its_place(tmp_path):
+    path = tmp_path / "raw"
+    long = b'{"a": "' + b"0123456789" * (5 * BLOCK // 10) + b'"}'
+    path.write_bytes(b"{}\n" + long + b"\r\n" + long)
+    lines = list(read_lines(path, 100.0, 10 * BLOCK))
+    assert [(one.number, one.byte, one.ended) for one in lines] == [
+        (1, 0, True),
+        (2, 3, True),
+        (3, len(long) + 5, False),
+    ]
+    assert [one.raw == long for one in lines] == [False, True, True]
+    assert len(lines[1].text) == len(long) - 1  # the blank behind the colon
 
 
 def test_line_ends_and_a_byte_order_mark_are_no_content(tmp_path):
