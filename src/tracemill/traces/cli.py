@@ -28,10 +28,16 @@ def normalise(
 
     if not raw.is_file():
         raise InputError(f"{raw}: no such file, expected raw traces; check the path")
+    if len({path.resolve() for path in (raw, output, rejects)}) < 3:
+        raise InputError(
+            f"{raw}: traces, --output and --rejects must be three files; nothing is written over the traces"
+        )
     params = NormaliseParams(
         max_line_megabytes=max_line_megabytes, max_inflation=max_inflation, max_broken_share=max_broken_share
     )
     partial = {path: path.with_name(f".{path.name}.partial") for path in (output, rejects)}
+    for path in partial.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
     try:
         counts = normalise_snapshot(
             raw, trajectories=partial[output], rejects=partial[rejects], problems=None, summary=None, params=params

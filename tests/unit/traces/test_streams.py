@@ -188,6 +188,24 @@ def test_the_command_writes_nothing_of_a_damaged_file(tmp_path, content, place):
     assert os.listdir(tmp_path) == ["raw"]
 
 
+@pytest.mark.parametrize(("output", "rejects"), [("raw", "r"), ("o", "raw"), ("o", "o"), ("o", "link")])
+def test_the_command_never_writes_over_the_traces(tmp_path, output, rejects):
+    raw = tmp_path / "raw"
+    raw.write_bytes(ENVELOPES)
+    (tmp_path / "link").symlink_to(raw)
+    command = ["normalise", str(raw), "--output", str(tmp_path / output), "--rejects", str(tmp_path / rejects)]
+    assert "must be three files" in str(CliRunner().invoke(app, command).exception)
+    assert raw.read_bytes() == ENVELOPES
+
+
+def test_the_command_makes_the_folders_that_it_writes_to(tmp_path):
+    raw, output, rejects = tmp_path / "raw", tmp_path / "a" / "b" / "o.parquet", tmp_path / "c" / "r.parquet"
+    raw.write_bytes(ENVELOPES)
+    command = ["normalise", str(raw), "--output", str(output), "--rejects", str(rejects)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert (output.is_file(), rejects.is_file()) == (True, True)
+
+
 def test_too_many_damaged_lines_fail_the_file_with_the_first(tmp_path):
     raw = tmp_path / "raw"
     raw.write_bytes(ENVELOPES + b"log\n" * 10)
