@@ -51,7 +51,8 @@ def _explain(
     yield f"trajectory {row['trajectory_id']}"
     yield f"  snapshot {row['snapshot_digest'][:16]}, line {row['line']}, status {row['status']}"
     yield f"  miner {row['miner'] or 'unknown'}, agent {row['agent_version'] or 'unknown'}"
-    yield f"  problem {row['problem_id']} ({row['category'] or 'unknown category'}): {_cut(row['query'])}"
+    category = row["category"] or (role or {}).get("category") or "unknown category"
+    yield f"  problem {row['problem_id']} ({category}): {_cut(row['query'])}"
     yield "turns"
     yield from _turns(msgspec.json.decode(row["messages"]), msgspec.json.decode(row["turns"]))
     yield "gates"

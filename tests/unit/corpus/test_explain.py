@@ -31,11 +31,12 @@ def table(tmp_path):
 def test_it_tells_turns_gates_axis_measures_and_role(table):
     path = table(as_envelope(example(), miner_hotkey="5abc", reasoning={"score": 0.1}))
     row = find_trajectory([path], "")
-    role = {"role": "sft", "role_detail": "", "rank": 0}
+    role = {"role": "sft", "role_detail": "", "rank": 0, "category": "shop"}
     told = list(explain_trajectory(row, role, GATES, AXIS))
 
     assert told[0] == f"trajectory {row['trajectory_id']}"
     assert "  miner 5abc, agent unknown" in told
+    assert "  problem p-1 (shop): a red lamp under 100" in told
     assert '    calls find_product({"q":"red lamp","page":1})' in told
     assert "  assistant turn 1 (no proxy log)" in told
     assert "  FAIL reasoning: low_reasoning: coefficient 0.3875 is below 0.7" in told
