@@ -78,7 +78,7 @@ def read_problems(path: Path) -> Iterator[Problem]:
             where = f"{path.name}:{number}"
             try:
                 row = msgspec.json.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise InputError(f"{path}:{number}: no JSON object ({error}); expected one problem a line") from error
             if not isinstance(row, dict):
                 raise InputError(f"{path}:{number}: {type(row).__name__}, expected one JSON object a line")

@@ -238,7 +238,7 @@ def check_served(params: EndpointParams, digest: str) -> None:
     try:
         body = msgspec.json.decode(_ask_models(params, read_key(params)).content)
         served = {model["id"]: model.get("weights") for model in body["data"]}
-    except (msgspec.DecodeError, KeyError, TypeError, AttributeError) as error:
+    except (msgspec.DecodeError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise StageError(
             f"{params.url}/models: no list of models ({error}); rollouts need a server that has one"
         ) from error

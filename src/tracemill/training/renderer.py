@@ -120,7 +120,7 @@ def _object(arguments: Any) -> Any:
         return arguments
     try:
         return json.loads(arguments)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RowDefect("unparsable_arguments", f"arguments are no JSON: {arguments[:60]!r}") from error
 
 
@@ -130,5 +130,5 @@ def _result(message: Mapping[str, Any]) -> Any:
         return content
     try:
         return json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return content

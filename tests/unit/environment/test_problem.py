@@ -1,0 +1,29 @@
+"""A problem file that cannot be used ends in one line with file and line number."""
+
+from pathlib import Path
+
+import pytest
+
+from tracemill.environment.problem import read_problems
+from tracemill.errors import InputError
+
+GOOD = '{"query": "a red mug", "reward": {"product_id": "1"}}\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "no JSON object"),
+        ("[1]", "expected one JSON object"),
+        ("[" * 100_000 + "]" * 100_000, "no JSON object"),
+        ('{"query": 1}', "`query` is int"),
+        ('{"query": "x", "reward": [1]}', "a member that is no object"),
+        ('{"query": "x", "reward": "y"}', "`reward` is str"),
+        ('{"query": "x", "reward": {}, "category": "car"}', "`category` is 'car'"),
+    ],
+)
+def test_a_line_that_is_no_problem_is_named(tmp_path: Path, line: str, said: str) -> None:
+    file = tmp_path / "problems.jsonl"
+    file.write_text(f"{GOOD}\n{line}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"problems\.jsonl:3: .*{said}"):
+        list(read_problems(file))
