@@ -18,7 +18,7 @@ from tracemill.environment.episode import Call, Episode, Turn  # noqa: E402
 from tracemill.environment.problem import Problem  # noqa: E402
 from tracemill.environment.tools import TOOLS  # noqa: E402
 from tracemill.errors import StageError  # noqa: E402
-from tracemill.evaluation.endpoint import EndpointPolicy, check_endpoint  # noqa: E402
+from tracemill.evaluation.endpoint import EndpointPolicy, check_endpoint, check_served  # noqa: E402
 from tracemill.evaluation.params import EndpointParams  # noqa: E402
 from tracemill.evaluation.parse import parse_turn  # noqa: E402
 from tracemill.evaluation.policies import Reply, Request, Sampling  # noqa: E402
@@ -268,6 +268,19 @@ def test_nobody_there_is_named_and_a_stage_does_not_begin():
     assert episode.error == "server_unreachable"
     with pytest.raises(StageError, match="cannot be reached"):
         check_endpoint(policy_params, None)
+
+
+def test_rollouts_need_a_server_that_has_the_parent(model_policy):
+    server, thread, url = run_server(make_app(model_policy, "sft", weights="one"))
+    try:
+        check_served(EndpointParams(url=url, model="sft"), "one")
+        with pytest.raises(StageError, match="'sft' has other weights than the stage's parent"):
+            check_served(EndpointParams(url=url, model="sft"), "two")
+        with pytest.raises(StageError, match=r"serves \['sft'\], expected 'kto'"):
+            check_served(EndpointParams(url=url, model="kto"), "one")
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def test_a_refused_key_stops_the_run():
