@@ -50,7 +50,7 @@ quick: venv
 	$(PYTEST) -m "not torch and not slow and not e2e and not gpu"
 
 test: venv # two at a time: most end-to-end rows wait for processes to start
-	$(PYTEST) -n 2 -m "not slow and not gpu"
+	$(PYTEST) -n 2 --dist worksteal -m "not slow and not gpu"
 
 test-slow: venv
 	$(PYTEST) -n 2 --dist loadfile -m "slow and not gpu" --timeout=3600
