@@ -47,9 +47,7 @@ def summarise_suites(about: dict[str, Any], records: Sequence[EpisodeRecord]) ->
 
 
 def write_pass_curve(suite: dict[str, Any], path: Path) -> None:
-    """Write pass@k of the eval suite as CSV, the header alone where nothing was drawn; `dvc plots` shows the last
-    column.
-    """
+    """Write pass@k of the eval suite as CSV for `dvc plots`; the header alone where nothing was drawn."""
     with path.open("w", newline="", encoding="ascii") as out:
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["k", "low", "high", "pass_at_k"])
