@@ -27,6 +27,8 @@ UNSEEN_BY_DVC = ("size", "nfiles")  # dvc#10296: a parameter of this name can ch
 
 def load_params(path: Path = PARAMS) -> dict[str, Any]:
     """Content of params.yaml as plain data, checked against the schema; ParamsError names the first mistake."""
+    if not path.exists():
+        raise ParamsError(f"{path}: no such file; run this in the folder of a project")
     document = read_yaml(path)
     check_params(document, path)
     return dict(document)

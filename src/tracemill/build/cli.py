@@ -25,10 +25,12 @@ def sync(check: Annotated[bool, typer.Option(help="Write nothing; fail when a fi
 
 def why(stage: Annotated[str, typer.Argument(help="A stage, as DVC names it; all when left out.")] = "") -> None:
     """Say which stages are stale and for which reason; nothing runs."""
-    from tracemill.build.status import stale_stages
+    from tracemill.build.status import require_stage, stale_stages
 
     reasons = stale_stages()
     chosen = {address: lines for address, lines in sorted(reasons.items()) if stage in ("", address, _rule(address))}
+    if stage and not chosen:
+        require_stage(stage)
     for address, lines in chosen.items():
         typer.echo(f"{address} is stale: {'; '.join(lines)}")
     if not chosen:

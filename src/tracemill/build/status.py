@@ -1,12 +1,13 @@
 """What DVC calls stale, and why, in words. DVC is asked once for all stages; nothing else decides."""
 
+import difflib
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from tracemill.build.dvc_files import params_read_once
-from tracemill.errors import BusyError, StageError
+from tracemill.errors import BusyError, InputError, StageError
 
 Reasons = dict[str, list[str]]
 MISSING = object()
@@ -28,6 +29,20 @@ def stale_stages() -> Reasons:
     except DvcException as error:
         raise StageError(f"DVC cannot tell what is stale: {' '.join(str(error).split())}") from error
     return {address: list(_reasons(entries, stages.get(address))) for address, entries in status.items()}
+
+
+def require_stage(name: str) -> None:
+    """Raise InputError, with the nearest names, unless `name` is a stage's address, or its name without the file."""
+    from dvc.repo import Repo
+
+    with Repo() as repo, params_read_once():
+        known = {
+            part for stage in repo.index.stages for part in (stage.addressing, stage.addressing.rpartition(":")[2])
+        }
+    if name not in known:
+        near = sorted(one for one in known if name in one) or difflib.get_close_matches(name, sorted(known), n=8)
+        advice = f"did you mean {', '.join(near[:8])}?" if near else "`dvc stage list --all` lists them"
+        raise InputError(f"no stage is called {name!r}; {advice}")
 
 
 def holders(message: str) -> str:

@@ -12,19 +12,31 @@ from ruamel.yaml import YAML
 
 from tracemill.document import lookup, read_yaml
 from tracemill.errors import InputError, ParamsError
-from tracemill.params import PARAMS
+from tracemill.params import PARAMS, load_params
 
 
 def make_workspace(target: Path, profiles: list[str], settings: list[str]) -> None:
-    """Copy the files that git knows or would know, lay `profiles` and `settings` (a.b=c) over params.yaml, and sync."""
+    """Copy the files that git knows or would know, lay `profiles` and `settings` (a.b=c) over params.yaml, and sync.
+
+    Nothing is left behind where that fails: ParamsError for a wrong profile or setting, InputError for all else.
+    """
     if target.exists() and any(target.iterdir()):
         raise InputError(f"{target}: the folder is not empty; name a new one or remove it")
-    source = Path.cwd()
-    for name in _project_files(source):
-        if Path(name).name != "dvc.lock" and (source / name).is_file():
+    names = _project_files(Path.cwd())
+    try:
+        _fill(target, names, profiles, settings)
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+
+
+def _fill(target: Path, names: list[str], profiles: list[str], settings: list[str]) -> None:
+    for name in names:
+        if Path(name).name != "dvc.lock" and Path(name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source / name, target / name, follow_symlinks=False)
+            shutil.copy2(name, target / name, follow_symlinks=False)
     overlay(target / PARAMS, profiles, settings)
+    load_params(target / PARAMS)
     _run(target, "git", "init", "--quiet", "--initial-branch=main")
     _run(target, sys.executable, "-m", "tracemill.cli", "sync")
     _run(target, "git", "add", "--all")

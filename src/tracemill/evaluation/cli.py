@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tracemill.errors import InputError
+
 EVALUATION = Path("data/evaluation")
 
 
@@ -27,6 +29,9 @@ def serve_model(
     max_context: Annotated[int, typer.Option(min=64, help="Most tokens of prompt and answer together.")] = 32_768,
 ) -> None:
     """Serve a checkpoint over the OpenAI protocol, with the template of training and rollouts."""
+    if not (model / "config.json").is_file():  # anything else would be asked for at the hub
+        raise InputError(f"{model}: no checkpoint; expected a folder with config.json, such as data/models/sft")
+
     import torch
 
     from tracemill.evaluation.serve import serve
@@ -67,5 +72,10 @@ def compare_checkpoints(
 
 
 def _episodes(name: str) -> Path:
-    path = Path(name)
-    return path if path.is_file() else EVALUATION / name / "episodes.jsonl.zst"
+    path, played = Path(name), EVALUATION / name / "episodes.jsonl.zst"
+    if path.is_file():
+        return path
+    if not played.is_file():
+        known = sorted(found.parent.name for found in EVALUATION.glob("*/episodes.jsonl.zst"))
+        raise InputError(f"{name}: no episodes were played; there are those of {', '.join(known) or 'no checkpoint'}")
+    return played

@@ -88,7 +88,7 @@ def ledger(
 
     for path in (nodes, pools):
         if not path.is_file():
-            raise InputError(f"{path}: no such file; build the split first (`make build`)")
+            raise InputError(f"{path}: no such file; build the split first with `snakemake --cores all leakage`")
     old = read_ledger(output) if output.is_file() else []
     merged = merge_ledger(old, held_out(nodes, pools))
     write_ledger(merged, output)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+_DETAIL = 160
+"""Characters of a reject's detail that are shown."""
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +52,17 @@ def normalise(
         for temporary in partial.values():
             temporary.unlink(missing_ok=True)
     typer.echo(f"{counts['in']} lines: {counts['kept']} trajectories, {counts['in'] - counts['kept']} rejected")
-    for reason, count in counts["rejected"].items():
-        if count:
-            typer.echo(f"  {reason}: {count}")
+    for line in _reasons(rejects):
+        typer.echo(line)
+
+
+def _reasons(rejects: Path) -> Iterator[str]:
+    """A line for each reason in a table of rejected lines, the most frequent first, with its first line in the file."""
+    import polars as pl
+
+    from tracemill.terminal import printable
+
+    first = (pl.len(), pl.col("line").first(), pl.col("detail").first())
+    found = pl.read_parquet(rejects).group_by("reason", maintain_order=True).agg(*first)
+    for reason, count, line, detail in found.sort("len", descending=True, maintain_order=True).rows():
+        yield printable(f"  {reason}: {count}, the first in line {line}: {detail[:_DETAIL]}")

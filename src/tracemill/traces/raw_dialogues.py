@@ -22,6 +22,8 @@ from tracemill.traces.rejects import Reject
 
 MAX_LINE_BYTES = 256 << 20
 MAX_INFLATION = 1000.0
+_EPISODE_KEYS = {"messages", "schema_version", "atif_json"}
+"""Keys of the formats that are no envelope, though they may have a status: the canonical table has one."""
 
 
 class RawDialogue(msgspec.Struct, frozen=True):
@@ -53,7 +55,7 @@ def _read(line: Line, normaliser: Normaliser) -> RawDialogue:
         return RawDialogue(line.number, None, None, None, f"no JSON: {error}")
     if isinstance(value, list):
         return RawDialogue(line.number, _told(value, "problem_id"), _told(value, "query"), value)
-    if isinstance(value, dict) and ("dialogue" in value or "status" in value):
+    if isinstance(value, dict) and ("dialogue" in value or ("status" in value and not value.keys() & _EPISODE_KEYS)):
         return _envelope(line.number, value)
     done = normaliser.line(line)
     if isinstance(done, Reject):

@@ -24,7 +24,6 @@ def export(
 
     sections = load_params()["environment"]
     play = PlayParams.model_validate({name: sections[name] for name in PlayParams.model_fields})
-    output.parent.mkdir(parents=True, exist_ok=True)
     rows = export_dataset(Path("data"), output, play)
     typer.echo(f"wrote {output}: {', '.join(f'{n} rows for {split}' for split, n in rows.items())}")
 
@@ -37,6 +36,5 @@ def export_model(
     from tracemill.training import lineage
 
     out = output or Path("export") / checkpoint
-    out.parent.mkdir(parents=True, exist_ok=True)
     lineage.export_model(Path("data"), checkpoint, out)
     typer.echo(f"wrote {out}")

@@ -118,6 +118,21 @@ def test_the_table_has_one_row_a_trajectory_in_order(tmp_path):
     assert table["trajectory_id"].to_list() == pl.read_parquet(outputs["trajectories"])["trajectory_id"].to_list()
 
 
+def test_a_table_that_normalise_wrote_is_scored(tmp_path):
+    from tracemill.traces.params import NormaliseParams
+    from tracemill.traces.snapshot import normalise_snapshot
+
+    raw, table = tmp_path / "raw.traces", tmp_path / "trajectories.parquet"
+    raw.write_text(json.dumps(envelope()) + "\n")
+    limits = NormaliseParams(max_line_megabytes=1.0, max_inflation=100.0, max_broken_share=0.5)
+    outputs = {"trajectories": table, "rejects": tmp_path / "r", "problems": None, "summary": None}
+    normalise_snapshot(raw, **outputs, params=limits)
+    (found,) = read_dialogues(table)
+    assert (found.error, found.problem_id, found.query) == (None, "p0", "a red lamp")
+    score = score_dialogue(PROBLEM, found.dialogue, CATALOG)
+    assert (score["rule"], score["gt"]) == (1.0, 1.0)
+
+
 def test_raw_files_are_read_as_written(tmp_path):
     path = tmp_path / "mine.jsonl"
     bare = played().dialogue()

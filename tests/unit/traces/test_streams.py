@@ -188,6 +188,18 @@ def test_the_command_writes_nothing_of_a_damaged_file(tmp_path, content, place):
     assert os.listdir(tmp_path) == ["raw"]
 
 
+def test_the_command_says_for_each_reason_where_it_stands_first(tmp_path):
+    raw = tmp_path / "raw"
+    wrong = line({**as_envelope(example()), "status": "done\x1b[2J"})
+    raw.write_bytes(ENVELOPES + b"log\n" + wrong * 2)
+    command = ["normalise", str(raw), "--output", str(tmp_path / "o"), "--rejects", str(tmp_path / "r")]
+    assert CliRunner().invoke(app, command).output.splitlines() == [
+        "53 lines: 50 trajectories, 3 rejected",
+        "  unknown_status: 2, the first in line 52: status 'done\\x1b[2J', expected one of SUCCESS, FAILED, TIMED_OUT",
+        "  bad_json: 1, the first in line 51: JSON is malformed: invalid character (byte 0)",
+    ]
+
+
 @pytest.mark.parametrize(("output", "rejects"), [("raw", "r"), ("o", "raw"), ("o", "o"), ("o", "link")])
 def test_the_command_never_writes_over_the_traces(tmp_path, output, rejects):
     raw = tmp_path / "raw"
