@@ -6,8 +6,7 @@ longer walked through, only looked up for documents that other terms have found.
 float32 operations as the scores, each of which is monotone, so nothing is lost to rounding; and the double sums are
 exact, so their order is free.
 
-numba is imported on first use only. Compiled code is cached where numba finds a folder to write: beside this file, or
-the user's cache where the package is read-only.
+numba is imported on first use only.
 """
 
 from __future__ import annotations
@@ -18,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from tracemill.compiled import compiled
+
 WINDOW = 1 << 15
 """Documents summed up at once."""
 
@@ -25,15 +26,7 @@ WINDOW = 1 << 15
 @functools.cache
 def rank_kernel() -> Callable[..., int]:
     """Return `_rank`, compiled for this machine."""
-    import numba
-
-    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-        try:
-            return numba.njit(function, cache=True, nogil=True)  # type: ignore[no-any-return]
-        except RuntimeError:  # there is no folder to cache in
-            return numba.njit(function, nogil=True)  # type: ignore[no-any-return]
-
-    return compiled(_rank)
+    return compiled(_rank)  # type: ignore[no-any-return]
 
 
 def _rank(

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from tracemill.compiled import compiled
 from tracemill.traces.words import load_word, store_word, trailing_zeros
 
 NON_ASCII: Final = 1
@@ -76,7 +76,7 @@ _U = np.uint64
 _0, _1, _2, _3, _4, _6, _7, _8, _12 = _U(0), _U(1), _U(2), _U(3), _U(4), _U(6), _U(7), _U(8), _U(12)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _code_unit(buf: Any, position: Any) -> int:
     """Value of the four hex digits at `position`, negative where they are none."""
     if position + _4 > _U(buf.shape[0]):
@@ -90,7 +90,7 @@ def _code_unit(buf: Any, position: Any) -> int:
     return unit
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _put_character(code: int, out: Any, at: Any) -> Any:
     """Write one character in canonical spelling; return the place behind it."""
     if code < 128:
@@ -110,7 +110,7 @@ def _put_character(code: int, out: Any, at: Any) -> Any:
     return at + _4
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _escape(buf: Any, position: Any, out: Any, at: Any) -> tuple[Any, Any]:
     """Bring the escape at `position` (its backslash) into canonical spelling; (bytes read, place behind the copy).
 
@@ -136,7 +136,7 @@ _ONES, _HIGHS = _U(0x0101010101010101), _U(0x8080808080808080)
 _QUOTES, _BACKSLASHES, _NEWLINES = _U(0x2222222222222222), _U(0x5C5C5C5C5C5C5C5C), _U(0x0A0A0A0A0A0A0A0A)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _scan(buf: Any, begin: int, max_depth: int, out: Any, ends: Any, out_ends: Any, flags: Any) -> int:
     """Write end, canonical end and flags of each whole line of `buf[begin:]`; return their number.
 
