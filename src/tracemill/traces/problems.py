@@ -5,11 +5,12 @@ leak graph.
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import msgspec
 
-from tracemill.environment.control_tokens import neutralise
+from tracemill.environment.control_tokens import neutralise, neutralise_value
 from tracemill.environment.problem import CATEGORIES
 
 
@@ -68,28 +69,31 @@ def find_problem(raw: bytes) -> dict[str, Any] | None:
     """What a rejected line says of its problem (problem_id, query, category, reward, voucher), None where it says
     nothing.
 
-    Only values of the right type are taken, wherever one of the formats keeps them; the line may be anything.
+    Only values of the right type are taken, wherever one of the formats keeps them; the line may be anything, also what
+    is almost JSON (a number outside JSON, bytes that are no text).
     """
-    try:
-        value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return None
-    steps = value if isinstance(value, list) else value.get("dialogue") if isinstance(value, dict) else None
+    value = _lenient(raw)
     row = value if isinstance(value, dict) else {}
-    nested = row.get("problem")
-    spec = {**row, **nested} if isinstance(nested, dict) else row
-    extra = row.get("extra")
-    if isinstance(extra, dict):
-        spec = {**extra, **spec}
+    document = _opened(row.get("atif_json"))
+    if isinstance(document, dict):
+        row = {**row, **document}
+    steps = value if isinstance(value, list) else row.get("dialogue")
+    nested, extra = row.get("problem"), row.get("extra")
+    spec = {
+        **(extra if isinstance(extra, dict) else {}),
+        **{name: given for name, given in row.items() if given is not None},
+        **(nested if isinstance(nested, dict) else {}),
+    }
     query = (
         _text(spec.get("query"))
         or _query_of_steps(steps)
-        or _query_of_messages(row.get("messages") or row.get("steps"))
+        or _query_of_messages(_opened(row.get("messages")) or row.get("steps"))
     )
     problem_id = _text(spec.get("problem_id")) or _of_steps(steps, "problem_id")
     if query is None and problem_id is None:
         return None
-    reward, voucher, category = spec.get("reward"), spec.get("voucher"), _text(spec.get("category"))
+    reward, voucher = _opened(spec.get("reward")), _opened(spec.get("voucher"))
+    category = _text(spec.get("category"))
     return {
         "problem_id": neutralise(problem_id) if problem_id else derived_id(neutralise(query or "")),
         "query": neutralise(query) if query else None,
@@ -97,6 +101,22 @@ def find_problem(raw: bytes) -> dict[str, Any] | None:
         "reward": reward if isinstance(reward, dict) or _objects(reward) else None,
         "voucher": voucher if isinstance(voucher, dict) else None,
     }
+
+
+def _lenient(raw: bytes) -> Any:
+    """The value of a line; what no strict reader takes is read by Python's, its surrogates and wrong bytes replaced."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        try:
+            return neutralise_value(json.loads(raw.decode("utf-8", "replace")))
+        except (ValueError, RecursionError):
+            return None
+
+
+def _opened(value: Any) -> Any:
+    """What a text holds that tables keep as JSON; any other value is itself."""
+    return _lenient(value.encode()) if isinstance(value, str) else value
 
 
 def _text(value: Any) -> str | None:
@@ -123,5 +143,9 @@ def _query_of_steps(steps: Any) -> str | None:
 def _query_of_messages(messages: Any) -> str | None:
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, dict) and "user" in (message.get("role"), message.get("source")):
-            return _text(message.get("content", message.get("message")))
+            content = message.get("content", message.get("message"))
+            if isinstance(content, list):
+                texts = (part.get("text") for part in content if isinstance(part, dict))
+                content = "".join(text for text in texts if isinstance(text, str))
+            return _text(content)
     return None
