@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -111,15 +112,13 @@ def _read_parquet(path: Path, limit: int, columns: Sequence[str]) -> Iterator[Li
 
     scanner = Scanner(MAX_DEPTH, lines=1)
     try:
-        table = pq.ParquetFile(path)
-        column = next((name for name in columns if name in table.schema_arrow.names), None)
-        kind = None if column is None else str(table.schema_arrow.field(column).type)
-        if column is None or not any(word in str(kind) for word in ("string", "json")) or "<" in str(kind):
+        number, table = 0, pq.ParquetFile(path)
+        kind = next((field.type for name in columns for field in table.schema_arrow if field.name == name), None)
+        if kind is None or not _is_text(kind):
             raise InputError(
                 f"{path}: a parquet table without a text column {' or '.join(f'`{name}`' for name in columns)} (found "
                 f"{kind or 'none'}); nested columns merge the arguments of different tools, so convert it to JSON lines"
             )
-        number = 0
         for batch in table.iter_batches(batch_size=16):
             for row in batch.to_pylist():
                 number += 1
@@ -132,3 +131,17 @@ def _read_parquet(path: Path, limit: int, columns: Sequence[str]) -> Iterator[Li
                 yield Line(number, 0, flags, raw, 0, len(raw), text, True)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: a damaged parquet table ({error}); fetch the file again") from error
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"{path}: a value behind row {number} cannot be read ({error}); convert the table to JSON lines, or leave "
+            "out the column"
+        ) from error
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a column of this type gives texts: plain, JSON (as `datasets` writes it), or from a dictionary."""
+    import pyarrow as pa
+
+    inner = kind.storage_type if isinstance(kind, pa.JsonType) else kind
+    inner = inner.value_type if pa.types.is_dictionary(inner) else inner
+    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner))

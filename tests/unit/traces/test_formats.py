@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from trace_episodes import as_atif, as_dialogue, as_envelope, as_row, call, example, line, step
+from tracemill.errors import InputError
 from tracemill.traces.normalise import Normalised, read_snapshot
 from tracemill.traces.params import NormaliseParams
 from tracemill.traces.rejects import Reject
@@ -233,6 +234,57 @@ def test_a_parquet_column_of_documents_is_read(read, tmp_path):
     pq.write_table(table, tmp_path / "t.parquet")
     outcomes = read((tmp_path / "t.parquet").read_bytes())
     assert [outcome.trajectory.problem_id for outcome in outcomes] == ["p-1", "p-1"]
+
+
+def test_a_row_around_a_document_tells_what_the_document_does_not(read, tmp_path):
+    document = {**as_atif(example()), "extra": {"problem_id": "p-1", "scoring_version": "3"}}
+    around = {"category": "shop", "reward": [{"product_id": "11"}], "reasoning": {"score": 0.9}, "scoring_version": "2"}
+    found = only(read(line({"atif_json": json.dumps(document), **around})))
+    assert (found.problem_id, found.category, found.reward) == ("p-1", "shop", [{"product_id": "11"}])
+    assert (found.reasoning_score, found.scorer_version) == (0.9, "3")
+
+
+def _texts(*texts):
+    return pa.array([json.dumps(as_row(example())["messages"]), *texts])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        _texts().cast(pa.large_string()),
+        _texts().cast(pa.string_view()),
+        _texts().dictionary_encode(),
+        pa.array(_texts().to_pylist(), pa.json_()),
+    ],
+    ids=["large", "view", "dictionary", "json"],
+)
+def test_every_kind_of_text_column_is_read(read, tmp_path, column):
+    pq.write_table(pa.table({"messages": column}), tmp_path / "t.parquet")
+    assert only(read((tmp_path / "t.parquet").read_bytes())).query == "a red lamp under 100"
+
+
+def test_a_table_with_nested_messages_or_two_columns_of_one_name_is_no_crash(read, tmp_path):
+    pq.write_table(pa.table({"messages": [as_row(example())["messages"][:2]]}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="without a text column"):
+        read((tmp_path / "t.parquet").read_bytes())
+    pq.write_table(pa.table([_texts(), _texts()], names=["messages", "messages"]), tmp_path / "t.parquet")
+    assert only(read((tmp_path / "t.parquet").read_bytes())).query == "a red lamp under 100"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]),
+        pa.array([10**15], pa.timestamp("ms")),
+        pa.array([10**8], pa.date32()),
+        pa.array([2**62], pa.duration("s")),
+    ],
+    ids=["no text", "timestamp", "date", "duration"],
+)
+def test_a_table_with_a_value_beyond_python_is_refused_with_its_place(read, tmp_path, column):
+    pq.write_table(pa.table({"messages": _texts(), "other": column}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="a value behind row 0 cannot be read"):
+        read((tmp_path / "t.parquet").read_bytes())
 
 
 def test_formats_may_change_from_line_to_line(read):

@@ -117,7 +117,7 @@ def _draft(document: _Document, column: _Extra | None) -> Draft:
     turns = [_turn(number, step) for number, step in enumerate(steps, 1)]
     if not turns:
         raise Rejected(EMPTY, "no agent step")
-    agent, extra = document.agent or _Agent(), document.extra or column or _Extra()
+    agent, extra = document.agent or _Agent(), _merged(document.extra, column)
     reasoning = extra.reasoning or _Reasoning()
     return Draft(
         problem_id=extra.problem_id or (column.problem_id if column else None),
@@ -135,6 +135,16 @@ def _draft(document: _Document, column: _Extra | None) -> Draft:
         reasoning_score=reasoning.score,
         judge_model=reasoning.model,
     )
+
+
+def _merged(extra: _Extra | None, column: _Extra | None) -> _Extra:
+    """What is known of the episode: from the document, and from the row around it where the document is silent."""
+    sources = [source for source in (extra, column) if source is not None]
+    given = {
+        name: next((value for source in sources if (value := getattr(source, name)) is not None), None)
+        for name in _Extra.__struct_fields__
+    }
+    return _Extra(**given)
 
 
 def _opening(steps: list[_Step]) -> tuple[str | None, list[_Step]]:
