@@ -45,12 +45,14 @@ def read_lines(path: Path, max_inflation: float, max_line_bytes: int) -> Iterato
     scanner = Scanner(MAX_DEPTH)
     number, offset = 0, 0
     pieces: list[bytes] = []  # of a line whose end has not come yet; joined once, since a line may span many blocks
+    held = 0
     for block in read_blocks(path, max_inflation):
         if number == 0 and offset == 0 and not pieces and block.startswith(_BOM):
             block, offset = block[3:], 3
         if pieces and b"\n" not in block:
             pieces.append(block)
-            _check_length(path, number + 1, sum(map(len, pieces)), max_line_bytes)
+            held += len(block)
+            _check_length(path, number + 1, held, max_line_bytes)
             continue
         data = b"".join((*pieces, block))
         begin = 0
@@ -61,9 +63,10 @@ def read_lines(path: Path, max_inflation: float, max_line_bytes: int) -> Iterato
                 if not flags & BLANK:
                     yield Line(number, offset + begin, flags, data, begin, end, text, True)
                 begin = end + 1
-        pieces = [data[begin:]] if begin < len(data) else []
+        held = len(data) - begin
+        pieces = [data[begin:]] if held else []
         offset += begin
-        _check_length(path, number + 1, len(data) - begin, max_line_bytes)
+        _check_length(path, number + 1, held, max_line_bytes)
     if pieces:
         rest = b"".join(pieces)
         text, flags = scanner.text(rest)

@@ -10,9 +10,12 @@ import msgspec
 from tracemill.environment.recommendation import recommended_ids
 from tracemill.traces.draft import DraftTurn, ProxyCall, ProxyResponse
 from tracemill.traces.messages import Call
+from tracemill.traces.rejects import BAD_SHAPE, Rejected
 from tracemill.traces.trajectory import Turn
 
 _encode = msgspec.json.encode
+MOST_TOKENS = 1 << 40
+"""No inference call writes as many; sums of fewer fit the table's columns."""
 RECOMMEND, SEARCH, VIEW, TERMINATE = "recommend_product", "find_product", "view_product_information", "terminate"
 
 
@@ -30,7 +33,8 @@ class Evidence(msgspec.Struct):
 def read_evidence(turns: Sequence[DraftTurn]) -> Evidence:
     """The turns with the evidence before each of them, and the totals of the log.
 
-    An inference call counts for the first turn that acts after it; a tool execution in between voids it.
+    An inference call counts for the first turn that acts after it; a tool execution in between voids it. Rejected for a
+    count of tokens that no call can have.
     """
     found = Evidence([], any(turn.proxy is not None for turn in turns))
     pending = 0
@@ -62,7 +66,10 @@ def _answered_tokens(path: str, call: ProxyCall) -> int | None:
     if "/inference/" not in path or call.status_code is None or not 200 <= call.status_code < 300:
         return None
     usage = call.response.usage if isinstance(call.response, ProxyResponse) else None
-    return max(0, usage.completion_tokens or 0) if usage else 0
+    tokens = max(0, usage.completion_tokens or 0) if usage else 0
+    if tokens > MOST_TOKENS:
+        raise Rejected(BAD_SHAPE, f"an inference call of {tokens} completion tokens")
+    return tokens
 
 
 def measure_calls(calls: Sequence[Call]) -> dict[str, Any]:

@@ -85,14 +85,16 @@ class TrajectoryWriter:
         """Take one trajectory; writes a row group when enough has come together."""
         trajectory, columns = row.trajectory, self._columns
         for name in _PLAIN:
-            columns[name].append(getattr(trajectory, name))
-        columns["messages"].append(row.messages)
-        columns["tools"].append(row.tools)
-        columns["turns"].append(_encode(trajectory.turns))
-        for name in ("reward", "voucher", "arena_score"):
             value = getattr(trajectory, name)
-            columns[name].append(None if value is None else _encode(value))
-        self._bytes += len(row.messages) + len(row.tools)
+            columns[name].append(value)
+            self._bytes += len(value) if isinstance(value, str) else 0
+        texts = {"messages": row.messages, "tools": row.tools, "turns": _encode(trajectory.turns)}
+        for name in ("reward", "voucher", "arena_score"):
+            given = getattr(trajectory, name)
+            texts[name] = b"" if given is None else _encode(given)
+        for name, text in texts.items():
+            columns[name].append(text or None)
+            self._bytes += len(text)
         if self._bytes >= _GROUP_BYTES or len(columns["line"]) >= _GROUP_ROWS:
             self._flush()
 

@@ -1,12 +1,14 @@
 """What the proxy log and the calls of an episode show."""
 
+import msgspec
+import pyarrow.parquet as pq
 import pytest
 
 from trace_episodes import as_envelope, call, example, step
 from tracemill.traces.draft import DraftCall, DraftTurn, ProxyCall, ProxyResponse, Usage
 from tracemill.traces.lines import Line
 from tracemill.traces.measures import read_evidence
-from tracemill.traces.normalise import Normaliser
+from tracemill.traces.normalise import Normalised, Normaliser
 from tracemill.traces.pairing import pair_results
 from tracemill.traces.rejects import Rejected
 from tracemill.traces.scan import Scanner
@@ -117,3 +119,25 @@ def test_tables_of_several_row_groups_read_back_in_order(tmp_path, monkeypatch):
         for _ in range(8):
             writer.add(row)
     assert list(read_trajectories(tmp_path / "t.parquet")) == [row.trajectory] * 8
+
+
+def test_a_row_group_is_bounded_by_all_that_its_rows_hold(tmp_path, monkeypatch):
+    from tracemill.traces import table
+
+    monkeypatch.setattr(table, "_GROUP_BYTES", 100_000)
+    trajectory, *texts = normalise(example())
+    long = "x" * 60_000
+    turns = [msgspec.structs.replace(trajectory.turns[0], timestamp=long)]
+    for change in ({"turns": turns}, {"arena_score": {"note": long}}, {"problem_id": long}):
+        row = Normalised(msgspec.structs.replace(trajectory, **change), *texts)
+        with TrajectoryWriter(tmp_path / "t.parquet") as writer:
+            for _ in range(4):
+                writer.add(row)
+        assert pq.ParquetFile(tmp_path / "t.parquet").num_row_groups == 2
+        assert list(read_trajectories(tmp_path / "t.parquet")) == [row.trajectory] * 4
+
+
+def test_tokens_beyond_any_model_are_a_bad_shape_and_no_overflow():
+    assert read_evidence([turn(inference(1 << 40))]).completion_tokens == 1 << 40
+    with pytest.raises(Rejected, match="bad_shape: an inference call of 999999999999999999 completion tokens"):
+        read_evidence([turn(inference(10**18 - 1))])

@@ -141,6 +141,13 @@ def test_a_line_over_many_blocks_is_one_line_with_its_place(tmp_path):
     assert len(lines[1].text) == len(long) - 1  # the blank behind the colon
 
 
+def test_a_line_in_very_many_frames_is_read_in_one_pass(tmp_path):
+    path = tmp_path / "raw"
+    path.write_bytes(zstd(b"7") * 200_000)
+    (only,) = read_lines(path, 100.0, MEGABYTE)
+    assert only.raw == b"7" * 200_000
+
+
 def test_line_ends_and_a_byte_order_mark_are_no_content(tmp_path):
     path = tmp_path / "raw"
     path.write_bytes(b"\xef\xbb\xbf{}\r\n \t\r\n\n{}")
