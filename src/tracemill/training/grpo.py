@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from tracemill.training.checkpoint import load_model, load_tokenizer, lora_confi
 from tracemill.training.match import Call, calls_of, match_share
 from tracemill.training.params import GrpoParams, OptimiserParams
 from tracemill.training.sft import Run, finish, start, trainer_arguments
+from tracemill.training.sharding import precise, whole_weights
 
 logger = logging.getLogger(__name__)
 
@@ -112,8 +114,9 @@ def rollout_function(
         chosen = [tasks[prompt_key(prompt)] for prompt in prompts]
         episodes = [Episode(scene.catalog, task.record.problem, scene.play) for task in chosen]
         rank, step = trainer.accelerator.process_index, trainer.state.global_step
-        policy = policy_in_training(trainer, tokenizer, params)
-        replies = play(policy, episodes, sampling, [f"{step}/{rank}/{i}" for i in range(len(episodes))])
+        keys = [f"{step}/{rank}/{i}" for i in range(len(episodes))]
+        with nullcontext() if params.backend == "vllm" else whole_weights(trainer.model):
+            replies = play(policy_in_training(trainer, tokenizer, params), episodes, sampling, keys)
         output: dict[str, list[Any]] = {name: [] for name in ("prompt_ids", "completion_ids", "env_mask", "logprobs")}
         drifted = 0
         for turns in replies:
@@ -187,7 +190,7 @@ def train_grpo(
     model, tokenizer = load_model(run.parent, params.dtype), load_tokenizer(run.parent)
     check_dropout(model.config)
     rewards: list[Callable[..., list[float]]] = [outcome, match]
-    trainer = GRPOTrainer(
+    trainer = precise(GRPOTrainer)(
         model=model,
         reward_funcs=rewards,
         args=GRPOConfig(**grpo_arguments(params, grpo, run.work, world)),

@@ -19,6 +19,7 @@ from tracemill.training.checkpoint import load_model, load_tokenizer, lora_confi
 from tracemill.training.masks import IGNORED
 from tracemill.training.params import KtoParams, OptimiserParams
 from tracemill.training.sft import Run, finish, start, trainer_arguments
+from tracemill.training.sharding import is_sharded, precise
 
 logger = logging.getLogger(__name__)
 
@@ -65,27 +66,34 @@ def split_row(ids: Sequence[int], labels: Sequence[int]) -> tuple[list[int], lis
     return list(ids[:first]), list(ids[first:]), [int(label != IGNORED) for label in labels[first:]]
 
 
-def kto_dataset(rows: Path, batch: int, seed: int) -> Any:
-    """The arranged rows with the columns that the trainer reads, mismatched completions for the KL term included."""
-    import pyarrow.parquet as pq
+def kto_dataset(rows: Path, batch: int, seed: int, cache: Path) -> Any:
+    """The arranged rows with the columns that the trainer reads, mismatched completions for the KL term included.
+
+    `cache` is a folder that all processes share: the trainer keeps the reference's log-probabilities beside its data.
+    """
     from datasets import Dataset
 
-    table = pq.read_table(rows).to_pylist()
-    chosen = [table[i] for i in arrange([row["problem_id"] for row in table], batch, seed)]
-    logger.info("%d of %d rows fill batches of %d", len(chosen), len(table), batch)
-    if not chosen:
+    columns = ["problem_id", "input_ids", "labels", "desirable"]
+    table = Dataset.from_parquet(str(rows), cache_dir=str(cache), columns=columns)
+    order = arrange(table["problem_id"], batch, seed)
+    logger.info("%d of %d rows fill batches of %d", len(order), len(table), batch)
+    if not order:
         raise StageError(f"{rows}: no batch of {batch} rows of different problems; lower training.stages.*.train.batch")
-    columns: dict[str, list[Any]] = defaultdict(list)
-    for row in chosen:
-        prompt, completion, mask = split_row(row["input_ids"], row["labels"])
-        columns["prompt_ids"].append(prompt)
-        columns["completion_ids"].append(completion)
-        columns["completion_marks"].append(mask)
-        columns["label"].append(row["desirable"])
-    for name in ("completion_ids", "completion_marks"):
-        source = columns[name]
-        columns[f"KL_{name}"] = [source[i - 1 if i % batch else i + batch - 1] for i in range(len(source))]
-    return Dataset.from_dict(dict(columns))
+    return table.select(order).map(paired, batched=True, batch_size=batch, remove_columns=columns)
+
+
+def paired(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Columns of one batch; each row's completion for the KL term is the one before it, the first row's the last."""
+    rows = [split_row(ids, labels) for ids, labels in zip(batch["input_ids"], batch["labels"], strict=True)]
+    prompts, completions, marks = (list(column) for column in zip(*rows, strict=True))
+    return {
+        "prompt_ids": prompts,
+        "completion_ids": completions,
+        "completion_marks": marks,
+        "label": batch["desirable"],
+        "KL_completion_ids": [completions[-1], *completions[:-1]],
+        "KL_completion_marks": [marks[-1], *marks[:-1]],
+    }
 
 
 def train_kto(run: Run, params: OptimiserParams, kto: KtoParams, threads: int) -> None:
@@ -97,7 +105,7 @@ def train_kto(run: Run, params: OptimiserParams, kto: KtoParams, threads: int) -
     batch = arguments["per_device_train_batch_size"]
     if batch < 2:
         raise StageError("kto: one row a forward pass, expected 2 or more; the KL term pairs the rows of a batch")
-    dataset = kto_dataset(run.rows, batch, params.seed)
+    dataset = kto_dataset(run.rows, batch, params.seed, run.work / "arrow")
     wanted = sum(dataset["label"])
     desirable, undesirable = weights(wanted, len(dataset) - wanted)
     config = KTOConfig(
@@ -105,7 +113,8 @@ def train_kto(run: Run, params: OptimiserParams, kto: KtoParams, threads: int) -
         beta=kto.beta,
         desirable_weight=desirable,
         undesirable_weight=undesirable,
-        precompute_ref_log_probs=True,
+        # Under FSDP the policy is on no device before training begins: TRL could not run it ahead as its own reference.
+        precompute_ref_log_probs=not is_sharded(),
         max_length=None,
         train_sampling_strategy="sequential",
         remove_unused_columns=False,
@@ -134,7 +143,7 @@ def masked_trainer(model: Any, tokenizer: Any, dataset: Any, config: Any, params
                     mask[row, start_at : start_at + len(marks)] = marks
             return dict(output)
 
-    class MaskedKTOTrainer(KTOTrainer):  # type: ignore[misc]
+    class MaskedKTOTrainer(precise(KTOTrainer)):  # type: ignore[misc]
         """Takes the rows as they are."""
 
         def _prepare_dataset(self, dataset: Any, *_: Any, **__: Any) -> Any:

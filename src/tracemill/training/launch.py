@@ -60,6 +60,13 @@ def split_batch(batch: int, device_batch: int, world: int) -> tuple[int, int]:
     return rows, share // rows
 
 
+def settle_precision(dtype: str) -> None:
+    """Let a stage's `dtype` decide in what it computes, whatever the accelerate file says: where a stage runs must not
+    change what it builds.
+    """
+    os.environ["ACCELERATE_MIXED_PRECISION"] = "bf16" if dtype == "bfloat16" else "no"
+
+
 def pin_threads(threads: int) -> None:
     """Use exactly `threads` threads in torch: another count gives other bytes."""
     import torch

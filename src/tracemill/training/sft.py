@@ -29,6 +29,7 @@ from tracemill.training.checkpoint import (
 )
 from tracemill.training.lineage import read_lineage, stage_record, write_lineage
 from tracemill.training.params import OptimiserParams
+from tracemill.training.sharding import precise
 
 logger = logging.getLogger(__name__)
 
@@ -51,10 +52,11 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def start(params: OptimiserParams, threads: int) -> int:
-    """Pin threads and seeds, and return the number of processes, which is checked."""
+    """Pin threads, precision and seeds, and return the number of processes, which is checked."""
     from transformers import set_seed
 
     launch.pin_threads(threads)
+    launch.settle_precision(params.dtype)
     set_seed(params.seed)
     return launch.check_world()
 
@@ -196,7 +198,7 @@ def make_trainer(model: Any, tokenizer: Any, dataset: Any, arguments: dict[str, 
         dataset_kwargs={"skip_prepare_dataset": True},
         dataloader_num_workers=0,
     )
-    return SFTTrainer(
+    return precise(SFTTrainer)(
         model=model,
         args=config,
         train_dataset=dataset,

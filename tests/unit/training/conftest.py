@@ -1,5 +1,7 @@
 import pytest
 
+from tracemill.environment.params import PlayParams
+from tracemill.environment.tools import TOOLS
 from tracemill.training.masks import Candidate
 from tracemill.training.renderer import assistant_message
 
@@ -70,3 +72,35 @@ def chat(name="row-1", think="Search for red mug.", content="", query="I need a 
         turns[1],
     ]
     return Candidate(name=name, source="corpus", problem_id="p", category="product", messages=messages)
+
+
+@pytest.fixture(scope="session")
+def scene(tmp_path_factory, products):
+    """An index, and the scripted expert's episodes on six problems."""
+    from tracemill.arena.params import ProblemParams
+    from tracemill.arena.problems import generate_problems
+    from tracemill.environment.index import build_index, open_index
+    from tracemill.evaluation.backends import expert_policy
+    from tracemill.evaluation.collect import Arena, collect, make_jobs
+    from tracemill.evaluation.policies import Sampling
+    from tracemill.evaluation.records import write_records
+
+    folder = tmp_path_factory.mktemp("scene")
+    build_index(products, folder / "index")
+    problems = [p for p in generate_problems(products, ProblemParams(problems=10)) if p.category == "product"][:6]
+    arena = Arena(open_index(folder / "index"), PlayParams())
+    write_records(collect(expert_policy(), make_jobs(problems, 1, Sampling()), arena), folder / "teacher.jsonl.zst")
+    return folder
+
+
+def rows_file(tokenizer, path):
+    """Eight rows of eight problems that passed the gate, every second one desirable."""
+    import msgspec
+
+    from tracemill.training.masks import mask_rows
+    from tracemill.training.rows import write_rows
+
+    rows, _ = mask_rows(tokenizer, [chat(f"r{i}", query=f"I need mug {i}.") for i in range(8)], TOOLS, 1024)
+    changed = [msgspec.structs.replace(r, problem_id=str(i), desirable=i % 2 == 0) for i, r in enumerate(rows)]
+    write_rows(changed, path)
+    return path

@@ -1,6 +1,6 @@
 import pyarrow.parquet as pq
 import pytest
-from tests.unit.training.conftest import chat
+from tests.unit.training.conftest import rows_file
 
 from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.environment.tools import TOOLS
@@ -9,37 +9,6 @@ from tracemill.training.params import GrpoParams, KtoParams, OptimiserParams
 pytestmark = pytest.mark.torch
 
 TRAIN = OptimiserParams(max_steps=2, batch=4, device_batch=4, save_steps=2, learning_rate=1e-3, warmup_steps=1)
-
-
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory, products):
-    """An index, and the scripted expert's episodes on six problems."""
-    from tracemill.arena.params import ProblemParams
-    from tracemill.arena.problems import generate_problems
-    from tracemill.environment.index import build_index, open_index
-    from tracemill.evaluation.backends import expert_policy
-    from tracemill.evaluation.collect import Arena, collect, make_jobs
-    from tracemill.evaluation.policies import Sampling
-    from tracemill.evaluation.records import write_records
-
-    folder = tmp_path_factory.mktemp("scene")
-    build_index(products, folder / "index")
-    problems = [p for p in generate_problems(products, ProblemParams(problems=10)) if p.category == "product"][:6]
-    arena = Arena(open_index(folder / "index"), PlayParams())
-    write_records(collect(expert_policy(), make_jobs(problems, 1, Sampling()), arena), folder / "teacher.jsonl.zst")
-    return folder
-
-
-def rows_file(tokenizer, path):
-    from tracemill.training.masks import mask_rows
-    from tracemill.training.rows import write_rows
-
-    rows, _ = mask_rows(tokenizer, [chat(f"r{i}", query=f"I need mug {i}.") for i in range(8)], TOOLS, 1024)
-    import msgspec
-
-    changed = [msgspec.structs.replace(r, problem_id=str(i), desirable=i % 2 == 0) for i, r in enumerate(rows)]
-    write_rows(changed, path)
-    return path
 
 
 def make_run(kind, base, rows, folder):
@@ -61,7 +30,7 @@ def test_kto_counts_no_observation_in_a_completion(tokenizer, tmp_path):
     from tracemill.training.kto import kto_dataset
 
     rows = rows_file(tokenizer, tmp_path / "rows.parquet")
-    dataset = kto_dataset(rows, 4, 0)
+    dataset = kto_dataset(rows, 4, 0, tmp_path / "arrow")
     first = dataset[0]
     written = [t for t, mark in zip(first["completion_ids"], first["completion_marks"], strict=True) if mark]
     assert "123456 | red mug" not in tokenizer.decode(written)

@@ -43,6 +43,11 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(undisturbed, base, rows, t
     assert weights(run(base, rows, tmp_path)) == weights(undisturbed)
 
 
+def test_the_launchers_file_does_not_decide_in_what_a_stage_computes(undisturbed, base, rows, tmp_path, monkeypatch):
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "bf16")  # as `accelerate launch` sets it from its file
+    assert weights(run(base, rows, tmp_path)) == weights(undisturbed)
+
+
 def test_a_killed_run_resumes_from_its_last_whole_state_to_the_same_bytes(undisturbed, base, rows, tmp_path):
     import shutil
 
@@ -98,30 +103,3 @@ def test_the_tokenizer_of_a_checkpoint_reads_as_it_was_trained(undisturbed, toke
     text = "<|im_start|>user\nI need 123456 at 1250.<|im_end|>\n"
     assert loaded(text)["input_ids"] == tokenizer(text)["input_ids"]
     assert loaded.chat_template == tokenizer.chat_template
-
-
-@pytest.mark.parametrize("rank", [0, 4])
-def test_a_sharded_model_is_put_together_from_its_gathered_weights(base, rank):
-    from types import SimpleNamespace
-
-    import torch
-    from peft import get_peft_model
-
-    from tracemill.training.checkpoint import load_model, lora_config
-    from tracemill.training.sft import whole_model
-
-    params = TRAIN.model_copy(update={"lora": LoraParams(rank=rank, alpha=8)})
-    trained = load_model(base)
-    if rank:
-        trained = get_peft_model(trained, lora_config(params.lora))
-    with torch.no_grad():
-        for weight in trained.parameters():
-            weight.add_(0.01)
-    gathered = SimpleNamespace(get_state_dict=lambda model: model.state_dict())
-    trainer = SimpleNamespace(
-        is_fsdp_enabled=True, accelerator=gathered, model=trained, is_world_process_zero=lambda: True
-    )
-    ids = torch.arange(20).unsqueeze(0)
-    whole = whole_model(trainer, base, params).eval()
-    with torch.no_grad():
-        assert torch.equal(whole(ids).logits, trained.eval()(ids).logits)
