@@ -61,7 +61,7 @@ DROPPED_SCHEMA: dict[str, Any] = {
     "reason": pl.String,
     "detail": pl.String,
 }
-_SCORED = ["trajectory_id", "category", "gold_ids", "success"]
+_SCORED = ["category", "gold_ids", "success"]
 _READ = (
     *PROVENANCE,
     *("problem_id", "query", "messages", "turns"),
@@ -74,10 +74,10 @@ def filter_snapshot(
     trajectories: Path, scores: Path, *, kept: Path, dropped: Path, summary: Path, gates: GateParams, axis: AxisParams
 ) -> None:
     """Write the kept and dropped rows of one snapshot, and `summary` with counts by gate, reason, axis and agent."""
-    scored = {row["trajectory_id"]: row for row in pl.read_parquet(scores, columns=_SCORED).iter_rows(named=True)}
     kept_rows: list[dict[str, Any]] = []
     dropped_rows: list[dict[str, Any]] = []
-    for row in _rows(trajectories):
+    # row by row: two rows of one content may be scored against two problems
+    for row, scored in zip(_rows(trajectories), _scores(scores), strict=True):
         measures = measure(row["messages"])
         reject = ask_gates(Facts(row, measures, len(row["messages"])), gates)
         if reject is not None:
@@ -93,8 +93,8 @@ def filter_snapshot(
         kept_rows.append(
             {
                 **{name: row[name] for name in KEPT_SCHEMA if name in row},
-                **scored[row["trajectory_id"]],
-                "problem_key": problem_key(row["query"], scored[row["trajectory_id"]]["gold_ids"]),
+                **scored,
+                "problem_key": problem_key(row["query"], scored["gold_ids"]),
                 "axis": verdict.axis,
                 "axis_basis": verdict.basis,
                 "axis_evidence": verdict.evidence,
@@ -116,6 +116,11 @@ def _rows(trajectories: Path) -> Iterator[Mapping[str, Any]]:
         for batch in table.iter_batches(BATCH_ROWS, columns=list(_READ)):
             place = batch.schema.get_field_index("messages")
             yield from batch.set_column(place, "messages", batch.column(place).cast(pa.binary())).to_pylist()
+
+
+def _scores(scores: Path) -> Iterator[dict[str, Any]]:
+    """What was scored, in the order of the trajectories."""
+    yield from pl.read_parquet(scores, columns=_SCORED).iter_rows(named=True)
 
 
 def summarise(kept: list[dict[str, Any]], dropped: list[dict[str, Any]]) -> dict[str, Any]:
