@@ -11,7 +11,7 @@ class ProblemBook:
     """Problems of a suite, found by id and query.
 
     An id is believed only where the trace does not carry another query; a query that several problems share is resolved
-    by the id alone.
+    by the id alone, unless they ask for the same: one problem listed twice, under whatever ids, is the first.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -27,7 +27,11 @@ class ProblemBook:
         if named is not None and (query is None or _folded(query) == _folded(named.query)):
             return named
         matching = self.by_query.get(_folded(query), []) if query is not None else []
-        return matching[0] if len(matching) == 1 else None
+        return matching[0] if matching and all(_same(matching[0], other) for other in matching[1:]) else None
+
+
+def _same(one: Problem, other: Problem) -> bool:
+    return (one.category, one.reward, one.voucher) == (other.category, other.reward, other.voucher)
 
 
 def _folded(query: str) -> str:

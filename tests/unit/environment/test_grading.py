@@ -156,7 +156,8 @@ def test_an_unreachable_catalogue_is_no_grade():
 
 
 def test_a_problem_is_found_by_id_and_query():
-    one, two, three = (Problem(f"p{n}", "product", query) for n, query in enumerate(["a  lamp", "a mug", "a mug"]))
+    asked = ["a  lamp", "a mug", "a mug"]
+    one, two, three = (Problem(f"p{n}", "product", q, {"product_id": str(n)}) for n, q in enumerate(asked))
     book = ProblemBook([one, two, three])
     assert book.find("p0", "a lamp") is one
     assert book.find("p0", None) is one
@@ -165,6 +166,13 @@ def test_a_problem_is_found_by_id_and_query():
     assert book.find("elsewhere", "a mug") is None
     assert book.find("p2", "a mug") is three
     assert book.find(None, None) is None
+
+
+def test_a_problem_that_is_listed_twice_is_found_by_its_query():
+    twice = [Problem(name, "voucher", "a mug", [WANTED], {"budget": 5}) for name in ("suite-1", "bench-7")]
+    assert ProblemBook(twice).find("query-0", "a mug") is twice[0]
+    other = Problem("x", "voucher", "a mug", [WANTED], {"budget": 6})
+    assert ProblemBook([*twice, other]).find("query-0", "a mug") is None
 
 
 def test_reasoning_coefficients_of_the_arena():
