@@ -30,13 +30,14 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 def measure_drift(snapshots: Sequence[Snapshot], nodes: Path, edges: Path, *, drift: Path, plot: Path) -> None:
     """Write one record for each snapshot as JSON, and the shares among them as CSV for `dvc plots`."""
-    keys_of = _keys_by_problem(nodes)
+    keys_of, keys_asked = _keys_by_problem(nodes)
     links = list(pl.read_parquet(edges, columns=["a", "b"]).iter_rows())
     older: set[str] = set()
     records = []
     for snapshot in sorted(snapshots, key=lambda s: s.name):
-        ids = pl.read_parquet(snapshot.problems, columns=["problem_id"])["problem_id"].to_list()
-        seen = {key for problem_id in ids for key in keys_of.get(problem_id, ())}
+        told = pl.read_parquet(snapshot.problems, columns=["problem_id", "query"]).rows()
+        # the graph may know a problem under the problem table's id alone, where the source gives none
+        seen = {key for problem_id, query in told for key in keys_of.get(problem_id) or keys_asked.get(query, [])}
         records.append(_describe(snapshot, seen, older, links))
         older |= seen
     drift.write_bytes(msgspec.json.format(msgspec.json.encode(records)) + b"\n")
@@ -46,12 +47,16 @@ def measure_drift(snapshots: Sequence[Snapshot], nodes: Path, edges: Path, *, dr
         table.writerows({**r, **r["shares"]} for r in records)
 
 
-def _keys_by_problem(nodes: Path) -> dict[str, list[str]]:
-    keys: dict[str, list[str]] = {}
-    for key, problem_ids in pl.read_parquet(nodes, columns=["node", "problem_ids"]).iter_rows():
+def _keys_by_problem(nodes: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Node keys by problem id, and by query."""
+    by_id: dict[str, list[str]] = {}
+    by_query: dict[str, list[str]] = {}
+    for key, problem_ids, queries in pl.read_parquet(nodes, columns=["node", "problem_ids", "queries"]).iter_rows():
         for problem_id in problem_ids:
-            keys.setdefault(problem_id, []).append(key)
-    return keys
+            by_id.setdefault(problem_id, []).append(key)
+        for query in queries:
+            by_query.setdefault(query, []).append(key)
+    return by_id, by_query
 
 
 def _describe(snapshot: Snapshot, seen: set[str], older: set[str], links: Iterable[tuple[str, str]]) -> dict[str, Any]:

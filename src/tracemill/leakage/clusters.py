@@ -52,9 +52,7 @@ def cluster_leaks(
     """
     known = [p for path in environment for p in read_problems(path)]
     book = ProblemBook(known)
-    seen = [p for table in tables for p in read_problem_table(table)]
-    # arenas name the problem but rarely its reward: the problem table's gold products say more than the query alone
-    problems = known + [(book.find(p.problem_id, p.query) or p) if p.reward is None else p for p in seen]
+    problems = known + [p for table in tables for seen in read_problem_table(table) for p in as_scored(seen, book)]
     guarded: list[Problem] = [p for path in protected for p in read_problems(path)]
     nodes = build_nodes(problems, guarded)
     edges = find_edges(nodes, params)
@@ -64,6 +62,19 @@ def cluster_leaks(
     report = describe_clusters(nodes, edges, clusters)
     report["similarity"] = {"normaliser": NORMALISER_VERSION, "threshold": [params.numerator, params.denominator]}
     report_path.write_bytes(msgspec.json.format(msgspec.json.encode(report, order="sorted")) + b"\n")
+
+
+def as_scored(seen: Problem, book: ProblemBook) -> list[Problem]:
+    """Return a problem of a trace as its rows are keyed: in its own words, with the products it is scored against.
+
+    Arenas name the problem but rarely its reward, so the problem table's reward comes first; the trace's own counts
+    too.
+    """
+    known = book.find(seen.problem_id, seen.query)
+    if known is None or known.reward is None:
+        return [seen]
+    scored = msgspec.structs.replace(known, query=seen.query)
+    return [scored] if seen.reward is None else [scored, seen]
 
 
 def describe_clusters(

@@ -9,7 +9,11 @@ import pytest
 from tracemill.corpus.drift import Snapshot, measure_drift
 from tracemill.corpus.filter import DROPPED_SCHEMA, KEPT_SCHEMA
 
-NODES = {"node": ["k1", "k2", "k3", "k4"], "problem_ids": [["p1"], ["p2"], ["p3"], ["p4", "p5"]]}
+NODES = {
+    "node": ["k1", "k2", "k3", "k4"],
+    "problem_ids": [["p1"], ["p2"], ["p3"], ["p4", "p5"]],
+    "queries": [["q1"], ["q2"], ["q3"], ["q4"]],
+}
 EDGES = {"a": ["k1", "k1", "k3"], "b": ["k2", "k3", "k4"]}
 
 
@@ -19,7 +23,8 @@ def snapshot(tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "summary.json").write_text(json.dumps({"snapshot_digest": f"d-{name}", "in": 10, "kept": 9}))
-        pl.DataFrame({"problem_id": problems}).write_parquet(folder / "problems.parquet")
+        queries = [f"q{name[-1]}" for name in problems]
+        pl.DataFrame({"problem_id": problems, "query": queries}).write_parquet(folder / "problems.parquet")
         pl.DataFrame(kept, schema=KEPT_SCHEMA).write_parquet(folder / "kept.parquet")
         pl.DataFrame(dropped, schema=DROPPED_SCHEMA).write_parquet(folder / "dropped.parquet")
         files = (folder / file for file in ("summary.json", "problems.parquet", "kept.parquet", "dropped.parquet"))
@@ -59,3 +64,13 @@ def test_each_snapshot_is_told_from_the_ones_before_it(snapshot, tmp_path):
         ("day-1", "0.5", "2", "0"),
         ("day-2", "0.5", "2", "1"),
     ]
+
+
+def test_problems_that_the_source_does_not_name_are_told_by_their_query(snapshot, tmp_path):
+    nodes, edges = tmp_path / "nodes.parquet", tmp_path / "edges.parquet"
+    pl.DataFrame(NODES).write_parquet(nodes)
+    pl.DataFrame(EDGES).write_parquet(edges)
+    old, new = snapshot("day-1", ["p1"], [], []), snapshot("day-2", ["query-1", "query-2"], [], [])
+    measure_drift([old, new], nodes, edges, drift=tmp_path / "drift.json", plot=tmp_path / "plot.csv")
+    _, second = json.loads((tmp_path / "drift.json").read_text())
+    assert (second["problems"], second["new_problems"]) == (2, 1)

@@ -7,7 +7,7 @@ import pytest
 from leak_graph import P1, S1, V1, make, write_table
 from tracemill.environment.problem import write_problems
 from tracemill.leakage.edges import Edge, find_edges
-from tracemill.leakage.nodes import build_nodes, read_nodes
+from tracemill.leakage.nodes import build_nodes, problem_key, read_nodes
 from tracemill.leakage.params import SimilarityParams
 
 
@@ -36,6 +36,25 @@ def test_unicode_forms_are_one_cluster_and_numeric_links_are_counted(build, tmp_
     for node in nodes:
         groups.setdefault(clusters[node.key], set()).update(node.problem_ids)
     assert sorted(map(sorted, groups.values())) == [["e", "t", "u"], ["hundred", "ten"]]
+
+
+SEATS = """Looking for a thick seat cushion pad
+
+My budget is only `263`, but I have a voucher with the following rules:
+1. The voucher applies to all products.
+2. It is valid only when the total price of the products exceeds `257`."""
+
+
+def test_a_query_with_other_line_ends_is_a_node_in_its_own_words_with_the_known_products(build, tmp_path):
+    folded = " ".join(SEATS.split())
+    assert problem_key(folded, ["7"]) != problem_key(SEATS, ["7"])
+    write_problems([make("p", SEATS, ["7"], "voucher")], tmp_path / "env.jsonl")
+    own_reward = make("p", folded, ["8"], "voucher")
+    for seen, golds in ((make("query-1", folded, (), "voucher"), ["7"]), (own_reward, ["7", "8"])):
+        build.cluster([write_table([seen], tmp_path / "p.parquet")], [tmp_path / "env.jsonl"])
+        nodes, clusters = read_nodes(build.nodes)
+        assert {problem_key(folded, [g]) for g in golds} | {problem_key(SEATS, ["7"])} == {n.key for n in nodes}
+        assert len(set(clusters.values())) == 1
 
 
 def test_queries_of_stop_words_never_link_by_text():
