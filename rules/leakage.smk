@@ -27,7 +27,7 @@ rule split_pools:
         "logs/split_pools.log",
     localrule: True
     params:
-        section="leakage.pools",
+        section=["leakage.pools", "leakage.similarity"],
     shell:
         JOB
 
@@ -46,6 +46,6 @@ rule audit_leaks:
         "logs/audit_leaks.log",
     localrule: True
     params:
-        section="leakage.audit",
+        section=["leakage.audit", "leakage.similarity"],
     shell:
         JOB

@@ -4,7 +4,7 @@ python scripts/audit_leaks.py
 """
 
 from tracemill.leakage.audit import audit_leaks
-from tracemill.leakage.params import AuditParams
+from tracemill.leakage.params import AuditParams, SimilarityParams
 from tracemill.stage import Stage, run
 
 
@@ -19,6 +19,7 @@ def main(stage: Stage) -> None:
         report_path=stage.output("audit"),
         passed_path=stage.output("passed"),
         params=stage.params("leakage.audit", AuditParams),
+        similarity=stage.params("leakage.similarity", SimilarityParams),
     )
 
 

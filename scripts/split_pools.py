@@ -3,7 +3,7 @@
 python scripts/split_pools.py
 """
 
-from tracemill.leakage.params import PoolParams
+from tracemill.leakage.params import PoolParams, SimilarityParams
 from tracemill.leakage.split import split_pools
 from tracemill.stage import Stage, run
 
@@ -17,6 +17,7 @@ def main(stage: Stage) -> None:
         pools_path=stage.output("pools"),
         shares_path=stage.output("shares"),
         params=stage.params("leakage.pools", PoolParams),
+        similarity=stage.params("leakage.similarity", SimilarityParams),
     )
 
 

@@ -73,6 +73,7 @@ class Build:
             pools_path=self.pools,
             shares_path=self.shares,
             params=PoolParams(**params),
+            similarity=SimilarityParams(),
         )
         return json.loads(self.shares.read_bytes())
 

@@ -179,6 +179,7 @@ def test_every_pool_but_the_benchmarks_gets_problems_and_the_audit_passes(arena,
         pools_path=arena / "pools.parquet",
         shares_path=arena / "shares.json",
         params=section("leakage.pools", PoolParams),
+        similarity=section("leakage.similarity", SimilarityParams),
     )
     audit_leaks(
         *graph,
@@ -188,6 +189,7 @@ def test_every_pool_but_the_benchmarks_gets_problems_and_the_audit_passes(arena,
         report_path=arena / "audit.json",
         passed_path=arena / "passed",
         params=section("leakage.audit", AuditParams),
+        similarity=section("leakage.similarity", SimilarityParams),
     )
     shares = json.loads((arena / "shares.json").read_text())
     assert min(shares["problems"][pool] for pool in ("train", "eval", "never_touch")) >= 20

@@ -142,6 +142,7 @@ def guard(root, suite, leakage):
         pools_path=root / "pools.parquet",
         shares_path=root / "shares.json",
         params=leakage.pools,
+        similarity=leakage.similarity,
     )
     audit_leaks(
         nodes,
@@ -152,6 +153,7 @@ def guard(root, suite, leakage):
         report_path=root / "audit.json",
         passed_path=root / "passed",
         params=leakage.audit,
+        similarity=leakage.similarity,
     )
 
 

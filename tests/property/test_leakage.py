@@ -8,6 +8,7 @@ from tracemill.environment.problem import Problem
 from tracemill.leakage.clusters import find_clusters
 from tracemill.leakage.edges import find_edges
 from tracemill.leakage.join import dice_pairs
+from tracemill.leakage.ledger import entry_of, promised_pools
 from tracemill.leakage.nodes import build_nodes
 from tracemill.leakage.normalise import content_tokens
 from tracemill.leakage.params import PoolParams, SimilarityParams
@@ -79,6 +80,23 @@ def test_a_held_out_problem_never_returns_to_train_when_snapshots_are_added(firs
         pools = _split(snapshots)[3]
         assert all(pools[key] != TRAIN for key in seen)
         seen |= {key: pool for key, pool in pools.items() if pool != TRAIN}
+
+
+@given(problems, problems)
+@settings(max_examples=100, deadline=None)
+def test_what_the_ledger_holds_and_its_like_stay_out_of_train_when_snapshots_are_removed(removed, left):
+    before, _, _, pools = _split([*removed, *left])
+    ledger = [entry_of(node, pools[node.key]) for node in before if pools[node.key] != TRAIN]
+    nodes = build_nodes(left)
+    clusters = find_clusters((n.key for n in nodes), find_edges(nodes, SimilarityParams()))
+    hold = PoolParams(never_touch=0.0, eval=0.0, ledger="hold")
+    held = assign_pools(nodes, clusters, hold, promised_pools(nodes, ledger, SimilarityParams()))
+    train = {n.key for n in nodes if held[clusters[n.key]] == TRAIN}
+    promised = {entry.problem for entry in ledger}
+    assert not train & promised
+    gone = promised - {n.key for n in nodes}
+    for edge in find_edges(before, SimilarityParams()):
+        assert not ({edge.a, edge.b} & gone and {edge.a, edge.b} & train)
 
 
 @given(problems, problems)

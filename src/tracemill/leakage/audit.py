@@ -16,12 +16,13 @@ import msgspec
 from tracemill.errors import GateError
 from tracemill.leakage.clusters import explain_cluster
 from tracemill.leakage.edges import GOLD, Edge, read_edges
-from tracemill.leakage.ledger import Held, read_ledger
+from tracemill.leakage.ledger import promised_pools, read_ledger
 from tracemill.leakage.nodes import Node, read_nodes
 from tracemill.leakage.normalise import clean
-from tracemill.leakage.params import AuditParams
-from tracemill.leakage.pools import BENCHMARK, TRAIN, read_pools
+from tracemill.leakage.params import AuditParams, SimilarityParams
+from tracemill.leakage.pools import BENCHMARK, EVAL, NEVER_TOUCH, TRAIN, read_pools
 from tracemill.leakage.split import corpus_rows
+from tracemill.terminal import printable
 
 PASSED = b"the leak audit passed\n"
 """Content of the gate file, always the same: changed counts retrain nothing."""
@@ -40,6 +41,7 @@ def audit_leaks(
     report_path: Path,
     passed_path: Path,
     params: AuditParams,
+    similarity: SimilarityParams,
 ) -> None:
     """Write the audit's report and the gate file; GateError with the evidence when a check fails."""
     nodes, clusters = read_nodes(nodes_path)
@@ -47,7 +49,8 @@ def audit_leaks(
     pool_of, conflicts = _pools_by_key(pools_path)
     split = read_pools(pools_path)
     admitted = [row for row in rows if split.refuse_key(*row) is None]
-    findings = {"problem_in_two_pools": conflicts, **find_leaks(nodes, edges, clusters, pool_of, admitted, entries)}
+    promised = promised_pools(nodes, entries, similarity)
+    findings = {"problem_in_two_pools": conflicts, **find_leaks(nodes, edges, clusters, pool_of, admitted, promised)}
     findings["cluster_too_large"] = find_giant(nodes, edges, clusters, rows, params)
     failed = {check: lines for check, lines in findings.items() if lines}
     if failed:
@@ -69,11 +72,16 @@ def find_leaks(
     clusters: Mapping[str, str],
     pool_of: Mapping[str, str],
     admitted: Sequence[Row],
-    ledger: Sequence[Held],
+    promised: Mapping[str, str],
 ) -> Findings:
-    """Return the evidence against each check, one line a finding; all lists empty means that nothing leaks."""
+    """Return the evidence against each check, one line a finding; all lists empty means that nothing leaks.
+
+    `promised` is what the ledger says: the pool of the node keys that it speaks of.
+    """
     train = [n for n in nodes if pool_of.get(n.key) == TRAIN]
     held = [n for n in nodes if pool_of.get(n.key) != TRAIN]
+    evaluated = [n for n in held if pool_of.get(n.key) == EVAL]
+    sealed = {key: pool for key, pool in promised.items() if pool == NEVER_TOUCH}
     by_key = {n.key: n for n in nodes}
     return {
         "problem_without_pool": [f"{_name(n)} has no pool" for n in nodes if n.key not in pool_of],
@@ -81,7 +89,8 @@ def find_leaks(
         "gold_in_held_out_pool": list(_shared_golds(train, held, pool_of)),
         "recommended_in_held_out_pool": list(_recommended(admitted, by_key, held, pool_of)),
         "protected_in_train": list(_protected(nodes, train, clusters, pool_of)),
-        "ledger_in_train": list(_promised(train, ledger)),
+        "ledger_in_train": list(_broken(train, TRAIN, promised)),
+        "ledger_in_eval": list(_broken(evaluated, EVAL, sealed)),
     }
 
 
@@ -172,14 +181,13 @@ def _protected(
             yield f"{_name(node)} in train is in a cluster with protected {_name(by_cluster[clusters[node.key]])}"
 
 
-def _promised(train: Sequence[Node], ledger: Sequence[Held]) -> Iterator[str]:
-    promised = {key: entry.pool for entry in ledger for key in (entry.problem, entry.spec)}
-    for node in train:
-        pool = promised.get(node.key) or promised.get(node.spec)
+def _broken(nodes: Sequence[Node], entered: str, promised: Mapping[str, str]) -> Iterator[str]:
+    for node in nodes:
+        pool = promised.get(node.key)
         if pool is not None:
             yield (
-                f"{_name(node)} would enter train but the ledger has it in {pool}: bring back its snapshot, or "
-                "set leakage.pools.ledger to hold"
+                f"{_name(node)} would enter {entered} but the ledger has it in {pool}, or a problem like it: bring "
+                "back its snapshot, or set leakage.pools.ledger to hold"
             )
 
 
@@ -190,4 +198,4 @@ def _message(failed: Findings, evidence: int) -> str:
         lines += [f"  {line}" for line in found[:evidence]]
         if len(found) > evidence:
             lines.append(f"  and {len(found) - evidence} more")
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))

@@ -50,7 +50,8 @@ class PoolParams(_Section):
     """Share of rows that the thresholds were calibrated to; shares.json says what calibration would give now."""
     wanted_eval: float = Field(default=0.10, ge=0.0, le=1.0)
     ledger: Literal["check", "hold"] = "check"
-    """`check`: the audit fails when a problem of the ledger would enter train. `hold`: such clusters stay held out."""
+    """`check`: the audit fails when a problem of the ledger, or one that links to it, would enter train, or leave
+    never_touch for eval. `hold`: such clusters stay where the ledger has them."""
 
     @model_validator(mode="after")
     def _ordered(self) -> PoolParams:

@@ -18,10 +18,10 @@ import msgspec
 
 from tracemill.errors import InputError
 from tracemill.leakage.clusters import members_of
-from tracemill.leakage.ledger import Held, read_ledger
+from tracemill.leakage.ledger import promised_pools, read_ledger
 from tracemill.leakage.nodes import Node, read_nodes
 from tracemill.leakage.normalise import NORMALISER_VERSION
-from tracemill.leakage.params import PoolParams
+from tracemill.leakage.params import PoolParams, SimilarityParams
 from tracemill.leakage.pools import BENCHMARK, EVAL, NEVER_TOUCH, POOLS, TRAIN, read_pools
 
 
@@ -32,21 +32,19 @@ def uniform(spec: str, seed: int) -> float:
 
 
 def assign_pools(
-    nodes: Sequence[Node], clusters: Mapping[str, str], params: PoolParams, ledger: Iterable[Held] = ()
+    nodes: Sequence[Node], clusters: Mapping[str, str], params: PoolParams, promised: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return the pool of each cluster. The ledger moves clusters out of train only where `params.ledger` is `hold`."""
+    """Return the pool of each cluster. `promised` (pool by node key) moves clusters only where `params.ledger` is
+    `hold`."""
     by_key = {node.key: node for node in nodes}
-    held = (
-        {key: entry.pool for entry in ledger for key in (entry.problem, entry.spec)} if params.ledger == "hold" else {}
-    )
+    held = promised if promised and params.ledger == "hold" else {}
     pools = {}
     for name, members in members_of(clusters).items():
         inside = [by_key[key] for key in members]
         low = min(uniform(node.spec, params.seed) for node in inside)
         pool = NEVER_TOUCH if low < params.never_touch else EVAL if low < params.eval else TRAIN
-        if pool == TRAIN:
-            kept = sorted({held[key] for node in inside for key in (node.key, node.spec) if key in held})
-            pool = NEVER_TOUCH if NEVER_TOUCH in kept else EVAL if kept else TRAIN
+        kept = {held[node.key] for node in inside if node.key in held}
+        pool = NEVER_TOUCH if NEVER_TOUCH in kept else EVAL if kept and pool == TRAIN else pool
         pools[name] = BENCHMARK if any(node.protected for node in inside) else pool
     return pools
 
@@ -67,12 +65,19 @@ def calibrate(clusters: Iterable[tuple[int, int]], share: float) -> float:
 
 
 def split_pools(
-    nodes_path: Path, corpus: Path, ledger: Path, *, pools_path: Path, shares_path: Path, params: PoolParams
+    nodes_path: Path,
+    corpus: Path,
+    ledger: Path,
+    *,
+    pools_path: Path,
+    shares_path: Path,
+    params: PoolParams,
+    similarity: SimilarityParams,
 ) -> None:
     """Write the pool of every problem, and how the corpus rows fall into the pools."""
     nodes, clusters = read_nodes(nodes_path)
     entries = read_ledger(ledger)
-    pools = assign_pools(nodes, clusters, params, entries)
+    pools = assign_pools(nodes, clusters, params, promised_pools(nodes, entries, similarity))
     _write_pools(nodes, clusters, pools, pools_path)
     rows = corpus_rows(corpus)
     _require_known(rows, clusters, corpus)

@@ -11,9 +11,9 @@ from tracemill.cli import app
 from tracemill.environment.problem import write_problems
 from tracemill.errors import GateError
 from tracemill.leakage.audit import audit_leaks
-from tracemill.leakage.ledger import Held, write_ledger
+from tracemill.leakage.ledger import Held, held_out, write_ledger
 from tracemill.leakage.nodes import problem_key, spec_key
-from tracemill.leakage.params import AuditParams
+from tracemill.leakage.params import AuditParams, SimilarityParams
 from tracemill.leakage.split import uniform
 
 MUG = make("mug", "red mug", ["20"])
@@ -30,6 +30,7 @@ def _audit(build, **params):
         report_path=build.audit,
         passed_path=build.passed,
         params=AuditParams(**{"largest_share": 1.0, **params}),
+        similarity=SimilarityParams(),
     )
 
 
@@ -149,3 +150,39 @@ def test_removing_a_snapshot_that_held_a_problem_out_fails_until_told_to_hold(bu
         _audit(build)
     assert build.split(rows, never_touch=0.0, eval=0.1, ledger="hold")["rows"]["by_pool"]["eval"] == 1
     _audit(build)
+
+
+def test_a_sealed_problem_may_not_become_an_evaluated_one(build, tmp_path):
+    build.cluster([write_table([MUG, LAMP], tmp_path / "p.parquet")])
+    build.split([], never_touch=1.0, eval=1.0)
+    write_ledger(held_out(build.nodes, build.pools), build.ledger)
+    build.split([], never_touch=0.0, eval=1.0)
+    with pytest.raises(GateError, match=r"ledger_in_eval: 2 findings\n  .* would enter eval .* in never_touch"):
+        _audit(build)
+    build.split([], never_touch=0.0, eval=1.0, ledger="hold")
+    _audit(build)
+    build.split([], never_touch=0.0, eval=0.0, ledger="hold")
+    _audit(build)
+    assert set(pl.read_parquet(build.pools)["pool"]) == {"never_touch"}
+
+
+def test_a_held_out_problem_whose_products_become_known_or_forgotten_stays_promised(build, tmp_path):
+    table, env = write_table([make("mug", MUG.query)], tmp_path / "p.parquet"), tmp_path / "env.jsonl"
+    write_problems([MUG], env)
+    for before, after in (([], [env]), ([env], [])):
+        build.cluster([table], before)
+        build.split([], never_touch=0.0, eval=1.0)
+        write_ledger(held_out(build.nodes, build.pools), build.ledger)
+        build.cluster([table], after)
+        build.split([], never_touch=0.0, eval=0.0)
+        with pytest.raises(GateError, match=r"mug .* would enter train"):
+            _audit(build)
+
+
+def test_no_terminal_obeys_an_id_in_the_evidence(sound):
+    nodes = pl.read_parquet(sound.nodes)
+    nodes.with_columns(pl.lit(["\x1b[2J\r\nforged"]).alias("problem_ids")).write_parquet(sound.nodes)
+    _move(sound, "P1", "eval")
+    with pytest.raises(GateError, match="forged") as failure:
+        _audit(sound)
+    assert all(line.isprintable() for line in str(failure.value).split("\n"))

@@ -6,7 +6,7 @@ from leak_graph import make, write_table
 from tracemill.errors import InputError
 from tracemill.leakage.clusters import find_clusters
 from tracemill.leakage.edges import find_edges
-from tracemill.leakage.ledger import Held
+from tracemill.leakage.ledger import Held, promised_pools
 from tracemill.leakage.nodes import build_nodes, spec_key
 from tracemill.leakage.params import PoolParams, SimilarityParams
 from tracemill.leakage.split import assign_pools, calibrate, uniform
@@ -20,7 +20,7 @@ def test_the_number_of_a_specification_is_fixed():
 def _pools(problems, protected=(), entries=(), **params):
     nodes = build_nodes(problems, protected)
     clusters = find_clusters((n.key for n in nodes), find_edges(nodes, SimilarityParams()))
-    pools = assign_pools(nodes, clusters, PoolParams(**params), entries)
+    pools = assign_pools(nodes, clusters, PoolParams(**params), promised_pools(nodes, entries, SimilarityParams()))
     return {i: pools[clusters[n.key]] for n in nodes for i in n.problem_ids}
 
 
