@@ -20,15 +20,17 @@ ENTRY = re.compile(r"^(?=  [A-Za-z0-9])", re.MULTILINE)
 
 @contextmanager
 def params_read_once() -> Iterator[None]:
-    """Parse params.yaml once for all stages; what a stage records is then what it was planned with."""
+    """Parse params.yaml once for all stages, and again only when it has changed."""
     from dvc.dependency import param
 
-    original, known = param.load_path, dict[str, Any]()
+    original, known = param.load_path, dict[str, tuple[tuple[int, ...], Any]]()
 
     def load(path: str, fs: Any, **options: Any) -> Any:
-        if path not in known:
-            known[path] = original(path, fs, **options)
-        return deepcopy(known[path])
+        found = os.stat(path)
+        state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        if path not in known or known[path][0] != state:
+            known[path] = (state, original(path, fs, **options))
+        return deepcopy(known[path][1])
 
     param.load_path = load
     try:

@@ -7,7 +7,6 @@ ends all of its processes when DVC dies, and publishes the outputs by renaming t
 the supervisor ever writes the final names, so that an orphan cannot.
 """
 
-import hashlib
 import json
 import os
 import signal
@@ -19,7 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from tracemill.build import locks, process
+from tracemill.build import finished, locks, process
+from tracemill.build.basis import Basis
 from tracemill.build.declare import Declaration
 from tracemill.build.graph import load_graph
 from tracemill.build.journal import record
@@ -66,51 +66,50 @@ def _chosen(stages: list[Declaration], arguments: list[str]) -> Declaration:
 
 
 def _run(stage: Declaration, document: dict[str, Any], files: DvcFiles, lock: int) -> int:
-    work = WORK / _identity(stage, document, files)
-    work.mkdir(parents=True, exist_ok=True)
-    temporary = {name: _temporary(Path(path)) for name, path in stage.outputs.items()}
-    ticket = work / "ticket.json"
     sections = {section: lookup(document, section) for section in stage.sections}
-    ticket.write_text(
-        json.dumps(
-            {
-                "name": stage.address,
-                "wildcards": stage.wildcards,
-                "sections": sections,
-                "work": str(work),
-                "supervisor": f"{os.getpid()}@{socket.gethostname()}",
-                "code": files.dependencies[stage.address],
-                "named_inputs": stage.inputs,
-                "named_outputs": {name: str(path) for name, path in temporary.items()},
-            }
-        ),
-        encoding="utf-8",
-    )
+    basis = Basis(stage.address, sections, files.dependencies[stage.address])
+    work = WORK / basis.identity(stage.command)
+    work.mkdir(parents=True, exist_ok=True)
+    finished.let_go(WORK)
+    temporary = {name: _temporary(Path(path)) for name, path in stage.outputs.items()}
+    under_dvc, event, outcome = "DVC_ROOT" in os.environ, "stage", 1
     started = time.monotonic()
-    status = _supervise(stage, ticket, lock)
+    if under_dvc and finished.bring_back(work, temporary):
+        status, event = 0, "brought back"
+    else:
+        status = _supervise(stage, _ticket(stage, sections, basis, temporary, work), lock)
     try:
         if status == 0:
+            basis.require_unchanged()
+            _require_all(stage, temporary)
+            if under_dvc:
+                finished.keep(work, temporary, str(Path(stage.file).with_name("dvc.lock")), stage.name)
             _publish(stage, temporary)
+        outcome = status
     finally:
         for path in temporary.values():
             remove_tree(path)
-        record("stage", stage=stage.address, status=status, seconds=round(time.monotonic() - started, 3))
+        record(event, stage=stage.address, status=outcome, seconds=round(time.monotonic() - started, 3))
     if status == 0:
         _clear(work)
     return status
 
 
-def _identity(stage: Declaration, document: dict[str, Any], files: DvcFiles) -> str:
-    """Digest of command, parameters and the content of all dependencies: the name of the folder of resumable work."""
-    digest = hashlib.sha256(json.dumps([stage.command, [lookup(document, one) for one in stage.sections]]).encode())
-    for path in files.dependencies[stage.address]:
-        for part in sorted(Path(path).rglob("*")) if Path(path).is_dir() else [Path(path)]:
-            if part.is_file():
-                with part.open("rb") as content:
-                    digest.update(part.as_posix().encode() + b"\0" + hashlib.file_digest(content, "sha256").digest())
-            elif not part.exists():
-                raise StageError(f"stage {stage.address}: input {part} is missing; build what makes it, or `dvc pull`")
-    return digest.hexdigest()[:32]
+def _ticket(stage: Declaration, sections: dict[str, Any], basis: Basis, temporary: dict[str, Path], work: Path) -> Path:
+    """Write what the script may know of its stage into its folder of work."""
+    ticket = work / "ticket.json"
+    fields = {
+        "name": stage.address,
+        "wildcards": stage.wildcards,
+        "sections": sections,
+        "work": str(work),
+        "supervisor": f"{os.getpid()}@{socket.gethostname()}",
+        "code": basis.dependencies,
+        "named_inputs": stage.inputs,
+        "named_outputs": {name: str(path) for name, path in temporary.items()},
+    }
+    ticket.write_text(json.dumps(fields), encoding="utf-8")
+    return ticket
 
 
 def _temporary(output: Path) -> Path:
@@ -148,10 +147,13 @@ def _command(stage: Declaration) -> list[str]:
     return [sys.executable, "-m", "accelerate.commands.launch", "--config_file", config, *script]
 
 
-def _publish(stage: Declaration, temporary: dict[str, Path]) -> None:
+def _require_all(stage: Declaration, temporary: dict[str, Path]) -> None:
     missing = [name for name, path in temporary.items() if not path.exists()]
     if missing:
         raise StageError(f"stage {stage.address}: {stage.script} did not write its output {missing[0]!r}")
+
+
+def _publish(stage: Declaration, temporary: dict[str, Path]) -> None:
     for name, path in temporary.items():
         target = Path(stage.outputs[name])
         remove_tree(target)
@@ -160,7 +162,7 @@ def _publish(stage: Declaration, temporary: dict[str, Path]) -> None:
 
 def _clear(work: Path) -> None:
     for path in work.iterdir():
-        if path.name != KEPT:
+        if path.name not in (KEPT, finished.FINISHED):
             remove_tree(path)
     if not any(work.iterdir()):
         work.rmdir()

@@ -90,3 +90,11 @@ def test_a_whole_build_rereads_params_of_the_next_run(project: Path) -> None:
         with params_read_once():
             _repro("first")
         assert f"rate: {value}" in Path("dvc.lock").read_text(encoding="utf-8")
+
+
+def test_params_that_change_meanwhile_are_read_again(project: Path) -> None:
+    with params_read_once():
+        for value in (1e-5, 1e-4):
+            _params(value)
+            _repro("first")
+            assert f"rate: {value}" in Path("dvc.lock").read_text(encoding="utf-8")
