@@ -112,6 +112,24 @@ def test_more_rows_come_on_request(page):
     assert page.locator("#trajectory-list > li").count() == 100
 
 
+@pytest.mark.parametrize("width", [380, 700, 960, 1280])
+def test_a_link_leads_to_a_heading_that_can_be_seen(browser, tmp_path, width):
+    titles = ["Checkpoints", "Training", "Funnel", "Snapshot drift", "Leak guard", "Built from what", "Versions, seeds"]
+    sections = [Section(f"s{n}", title, "text\n" * 400, []) for n, title in enumerate(titles)]
+    (tmp_path / "report.html").write_text(render_page("Report", "lead", sections, *pack([])), encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto((tmp_path / "report.html").as_uri())
+    page.get_by_role("link", name="Snapshot drift").click()
+    seen = page.evaluate(
+        """() => {
+        const box = document.getElementById("s3").getBoundingClientRect();
+        return document.elementFromPoint(box.left + 5, box.top + 5).id;
+    }"""
+    )
+    page.close()
+    assert seen == "s3"
+
+
 @pytest.fixture
 def timed(browser, tmp_path):
     """A page with an artifact table and a graph, that looks for times beside itself."""
@@ -119,7 +137,7 @@ def timed(browser, tmp_path):
     stages = [HOSTILE, "snapshots/a/dvc.yaml:train"]
     table = Table("Artifacts", ["artifact", "stage", "digest"], rows, stages=stages)
     section = Section("lineage", "Built from what", "", [Figure(plot_graph([("catalog", "train")], "Stages")), table])
-    html = render_page("Report", "lead", [section], *pack([]), times="builds.js")
+    html = render_page("Report", "lead", [section], *pack([]), {"Last builds": "builds.html"}, "builds.js")
     (tmp_path / "report.html").write_text(html, encoding="utf-8")
     context = browser.new_context(offline=True)
     page = context.new_page()
@@ -138,17 +156,20 @@ def test_times_of_the_last_builds_stand_in_table_and_graph(timed):
     page.wait_for_selector("body[data-times]")
 
     assert page.locator(".times").all_inner_texts() == ["0.5 s, 1970-01-02 00:00 UTC", "66 s, 1970-01-02 00:00 UTC"]
+    assert page.locator("nav a").all_inner_texts()[-1] == "Last builds"
+    assert page.locator("nav a").last.is_visible()
     assert "train · 2 min" in page.locator("svg text").all_text_contents()
     assert page.title() == "Report"
     assert page.errors == []
 
 
-def test_without_times_the_page_is_whole(timed):
+def test_without_times_the_page_is_whole_and_links_to_no_page_that_is_not_there(timed):
     page, folder = timed
     page.goto((folder / "report.html").as_uri())
     page.wait_for_selector("body[data-ready]")
 
     assert page.locator(".times").count() == 0
+    assert page.get_by_text("Last builds").is_hidden()
     assert page.locator("tbody tr").count() == 2
     assert page.errors == []
 

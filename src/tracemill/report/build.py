@@ -65,7 +65,7 @@ def build_report(inputs: Inputs, page: Path, metrics: Path, params: ReportParams
     sections = [
         results_section(summaries, compare_all(compared), published_rows(), _by_folder(inputs.lm, read_json)),
         training_section(
-            _read_recipe(inputs.models),
+            read_recipe(inputs.models),
             _by_folder(inputs.curves, _read_csv),
             _by_folder(inputs.masks, read_json),
             _by_folder(inputs.rollouts, read_json),
@@ -108,10 +108,11 @@ def ends_of(models: Sequence[Path]) -> list[str]:
     return [model.name for model in models if model.name not in ancestors]
 
 
-def _read_recipe(models: Sequence[Path]) -> list[Any]:
-    """The lineage records of all checkpoints, each stage once, in the order of `models`."""
-    records = {record["stage"]: record for model in models for record in read_json(model / "lineage.json")}
-    return list(records.values())
+def read_recipe(models: Sequence[Path]) -> list[Any]:
+    """The lineage records of all checkpoints, each stage once with the name of its parent, in the order of `models`."""
+    chains = [read_json(model / "lineage.json") for model in models]
+    pairs = [pair for chain in chains for pair in zip([None, *chain], chain, strict=False)]
+    return list({own["stage"]: {**own, "parent": parent and parent["stage"]} for parent, own in pairs}.values())
 
 
 def _read_csv(path: Path) -> list[dict[str, str]]:

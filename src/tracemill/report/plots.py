@@ -107,9 +107,14 @@ def plot_lines(
     ticks: Mapping[float, str] | None = None,
     small: bool = False,
 ) -> str:
-    """Lines through (x, y) points, one for each series; `ticks` names the places on the x axis that are marked."""
+    """Lines through (x, y) points, one for each series; `ticks` names the places on the x axis that are marked.
+
+    A series without points is left out, but keeps its colour from those behind it.
+    """
     figure, axes = make_figure(2.0, title, 3.7) if small else make_figure(2.8, title)
     for number, (name, points) in enumerate(series.items()):
+        if not points:
+            continue
         axes.plot(
             [point[0] for point in points],
             [point[1] for point in points],
@@ -123,7 +128,7 @@ def plot_lines(
         axes.set_xticks(list(ticks), [plain(name) for name in ticks.values()])
     axes.set_xlabel(x, color=SOFT)
     axes.set_ylabel(y, color=SOFT)
-    _legend(figure, len(series))
+    _legend(figure, sum(map(bool, series.values())))
     return to_svg(figure, title)
 
 

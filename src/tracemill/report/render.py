@@ -26,7 +26,8 @@ def render_page(
     """Return the page; `index` and `chunks` are the packed trajectories (report.trajectories.pack), empty for none.
 
     `links` are names and relative addresses of neighbouring pages, followed only when a reader asks. `times` is the
-    relative address of a file that says how long stages took (report.builds); the page is whole where it is absent.
+    relative address of a file beside them that says how long stages took (report.builds); where it is absent the page
+    is whole, and shows no links.
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup

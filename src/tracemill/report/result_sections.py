@@ -158,7 +158,9 @@ def _pass_curve(known: Mapping[str, Json]) -> list[Block]:
     drawn = {name: suite["pass_at"] for name, suite in known.items() if suite.get("pass_at", {}).get("estimates")}
     if not drawn:
         return []
-    lines = {name: [(e["k"], 100 * e["value"]) for e in found["estimates"]] for name, found in drawn.items()}
+    lines = {  # those without draws keep their place: a checkpoint has one colour in all pictures
+        name: [(e["k"], 100 * e["value"]) for e in drawn[name]["estimates"]] if name in drawn else [] for name in known
+    }
     one = next(iter(drawn.values()))
     ticks = {float(e["k"]): str(e["k"]) for e in one["estimates"]}
     caption = (

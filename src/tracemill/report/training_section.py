@@ -27,8 +27,8 @@ def training_section(
     masks: Mapping[str, Json],
     rollouts: Mapping[str, Json],
 ) -> Section:
-    """The recipe (lineage records, base first), curves by stage (rows of plot_curve.csv), what each mask gate counted,
-    and what rollouts yielded."""
+    """The recipe (lineage records with `parent`, base first), curves by stage (rows of plot_curve.csv), what each mask
+    gate counted, and what rollouts yielded."""
     blocks: list[Block] = [*_recipe(recipe)] if recipe else []
     for stage, rows in curves.items():
         for column in _plotted(rows):
@@ -56,9 +56,12 @@ def _recipe(recipe: Sequence[Json]) -> Iterator[Table]:
     """The base's settings, and all others side by side: equal names are equal settings."""
     for record in recipe[:1]:
         yield matrix(f"Settings of {record['stage']}", "setting", {record["stage"]: dict(_settings(record["params"]))})
-    others = {record["stage"]: {"kind": record["kind"], **dict(_settings(record["params"]))} for record in recipe[1:]}
+    others = {
+        record["stage"]: {"parent": record["parent"], "trainer": record["kind"], **dict(_settings(record["params"]))}
+        for record in recipe[1:]
+    }
     if others:
-        yield matrix("The recipe, each stage with all of its settings", "setting", others)
+        yield matrix("The recipe: what each stage was trained from, and how", "setting", others)
 
 
 def _settings(params: Json, prefix: str = "") -> Iterator[tuple[str, Any]]:

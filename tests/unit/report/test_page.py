@@ -55,6 +55,15 @@ def test_the_page_fetches_nothing():
     assert "@import" not in html
 
 
+def test_a_line_has_the_colour_of_its_place_though_one_before_it_has_no_points():
+    picture = plot_lines({"expert": [], "base": [(1, 2.0)], "sft": [(1, 3.0)]}, "pass@k", "k", "percent")
+
+    assert "expert" not in picture
+    assert "--series-0" not in picture
+    assert "--series-1" in picture
+    assert "--series-2" in picture
+
+
 def test_the_same_data_gives_the_same_bytes():
     assert page() == page()
 

@@ -6,7 +6,7 @@ import pytest
 
 from tracemill.evaluation.compare import compare_checkpoints
 from tracemill.evaluation.published import published_rows
-from tracemill.report.build import ends_of
+from tracemill.report.build import ends_of, read_recipe
 from tracemill.report.corpus_sections import drift_section, funnel_section
 from tracemill.report.result_sections import headline, results_section
 from tracemill.report.suite_tables import lm_table, paired_table, pass_table, suites_table
@@ -71,7 +71,14 @@ def test_the_ends_of_the_recipe_are_what_nothing_else_was_trained_from(tmp_path)
         lineage = [{"stage": stage} for stage in [*before, name]]
         (tmp_path / name / "lineage.json").write_text(json.dumps(lineage))
 
-    assert ends_of([tmp_path / name for name in chains]) == ["kto", "dr_grpo"]
+    models = [tmp_path / name for name in chains]
+    assert ends_of(models) == ["kto", "dr_grpo"]
+    assert read_recipe(models) == [
+        {"stage": "base", "parent": None},
+        {"stage": "sft", "parent": "base"},
+        {"stage": "kto", "parent": "sft"},
+        {"stage": "dr_grpo", "parent": "sft"},
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -221,9 +228,10 @@ def test_curves_become_figures_and_gates_one_table():
 
 
 def test_the_recipe_sets_the_settings_side_by_side_and_rollouts_their_yield():
-    base = {"stage": "base", "kind": "tiny", "params": {"seed": 7}}
-    sft = {"stage": "sft", "kind": "sft", "params": {"batch": 8, "lora": {"rank": 0}}}
-    grpo = {"stage": "dr_grpo", "kind": "dr_grpo", "params": {"grpo": {"scale_rewards": "none"}, "train": {"batch": 4}}}
+    base = {"stage": "base", "parent": None, "kind": "tiny", "params": {"seed": 7}}
+    sft = {"stage": "sft", "parent": "base", "kind": "sft", "params": {"batch": 8, "lora": {"rank": 0}}}
+    params = {"grpo": {"scale_rewards": "none"}, "train": {"batch": 4}}
+    grpo = {"stage": "dr_grpo", "parent": "sft", "kind": "dr_grpo", "params": params}
     counts = {"episodes": 8, "successes": 3, "problems": 2, "solved": 1, "mixed": 1}
     section = training_section([base, sft, grpo], {}, {}, {"rejection": {"by_category": {"all": counts}}})
 
@@ -231,7 +239,8 @@ def test_the_recipe_sets_the_settings_side_by_side_and_rollouts_their_yield():
     assert first.rows == [["seed", "7"]]
     assert recipe.columns == ["setting", "sft", "dr_grpo"]
     assert recipe.rows == [
-        ["kind", "sft", "dr_grpo"],
+        ["parent", "base", "sft"],
+        ["trainer", "sft", "dr_grpo"],
         ["batch", "8", "4"],
         ["lora.rank", "0", ""],
         ["grpo.scale_rewards", "", "none"],

@@ -33,6 +33,7 @@
 
   window.tracemillTimes = (stages) => {
     show(stages);
+    for (const item of document.querySelectorAll("nav [hidden]")) item.hidden = false; // its page lies beside the file
     document.body.dataset.times = "true";
   };
   const script = document.createElement("script");
