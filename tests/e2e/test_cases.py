@@ -137,6 +137,11 @@ def test_a_missing_source_is_named(project: Project):
     assert project.ran() == []
 
 
+def test_a_table_of_locks_that_a_full_disk_cut_has_not_to_be_removed_by_hand(project: Project):
+    project.path(".dvc/tmp/rwlock").write_text("")
+    assert NOTHING in project.snakemake()
+
+
 def test_an_empty_list_of_snapshots_is_refused(project: Project):
     text = project.path("params.yaml").read_text()
     project.path("params.yaml").write_text("snapshots: {}\n" + text[text.index("\ntoy:") :])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracemill.build.dvc_files import params_read_once
+from tracemill.build.rwlock import drop_dead_holders
 from tracemill.errors import BusyError, InputError, StageError
 
 Reasons = dict[str, list[str]]
@@ -22,6 +23,7 @@ def stale_stages() -> Reasons:
     _quiet()
     try:
         with Repo() as repo, params_read_once():
+            drop_dead_holders(repo)
             status = repo.status()
             stages = {stage.addressing: stage for stage in repo.index.stages} if status else {}
     except LockError as error:
