@@ -9,6 +9,7 @@ import typer
 
 from tracemill.errors import TracemillError
 from tracemill.own_code import prefer_own_code
+from tracemill.terminal import printable
 
 COMMAND_MODULES = (
     "tracemill.build.cli",
@@ -38,7 +39,8 @@ def main() -> None:
     try:
         app()
     except TracemillError as error:
-        print(f"tracemill: {error}", file=sys.stderr)
+        # what was found may be quoted in it, and comes from strangers
+        print("\n".join(map(printable, f"tracemill: {error}".split("\n"))), file=sys.stderr)
         sys.exit(error.exit_code)
 
 

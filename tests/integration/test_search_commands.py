@@ -47,6 +47,14 @@ def test_search_prints_a_line_a_product(catalogue):
     assert result.stdout.splitlines() == ["2  2.5  shop b  []  women's [31m lamp", "1  5.0  shop a  [COD]  red lamp"]
 
 
+def test_no_terminal_obeys_a_product(tmp_path):
+    hostile = {**PRODUCTS[0], "product_id": "1\x9b2J", "shop_id": "s\x1b]0;t\x07", "service": ["\x1b[5mCOD", "a\nb"]}
+    write_products([hostile], tmp_path / "c.jsonl")
+    (line,) = run("--catalog", tmp_path / "c.jsonl", "lamp").stdout.splitlines()
+    assert line.isprintable()
+    assert line.endswith("red lamp")
+
+
 def test_search_answers_json_as_the_server_would(catalogue):
     result = run("--catalog", catalogue, "lamp", "--json", "--service", "COD", "--price", "1-9", "--shop-id", "a")
     assert json.loads(result.stdout) == [PRODUCTS[0]]

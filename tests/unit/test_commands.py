@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,16 @@ def test_a_command_without_a_project_says_what_to_do_and_writes_nothing(tmp_path
     assert isinstance(failure, kind)
     assert said in str(failure)
     assert os.listdir(tmp_path) == []
+
+
+def test_no_terminal_obeys_what_an_error_quotes(tmp_path):
+    (tmp_path / "p.jsonl").touch()
+    (tmp_path / "c\x1b]0;t\x07\r.jsonl").write_text("7\n")
+    command = ["check-problems", "--problems", "p.jsonl", "--catalog", "c\x1b]0;t\x07\r.jsonl"]
+    done = subprocess.run([sys.executable, "-m", "tracemill.cli", *command], cwd=tmp_path, capture_output=True)
+    told = done.stderr.decode()
+    assert told.startswith("tracemill: c ]0;t  .jsonl:1: int, expected a product")
+    assert told.rstrip("\n").isprintable()
 
 
 def test_comparing_names_the_checkpoints_that_played(tmp_path, monkeypatch):

@@ -139,7 +139,7 @@ def _line(entry: dict[str, Any]) -> str:
 
 def _text(entry: dict[str, Any]) -> str:
     """A few lines for people; texts of strangers are shown as JSON in ASCII, so that no terminal obeys them."""
-    where = f"{entry['file']}:{entry['line']}  " if "file" in entry else ""
+    where = f"{json.dumps(entry['file'])[1:-1]}:{entry['line']}  " if "file" in entry else ""
     verdict = "success" if entry["success"] else "failure"
     marks = [f"{key} {entry[key]:.4g}" for key in ("rule", "shop", "budget", "gt", "format", "length") if key in entry]
     name = json.dumps(entry["problem_id"])[1:-1]

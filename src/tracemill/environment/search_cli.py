@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracemill.terminal import printable
+
 if TYPE_CHECKING:
     from tracemill.environment.backend import CatalogBackend
 
@@ -86,7 +88,7 @@ def serve_catalog(
 
 
 def _line(product: dict[str, Any]) -> str:
-    title = " ".join("".join(c if c.isprintable() else " " for c in str(product["title"])).split())
+    title = " ".join(printable(str(product["title"])).split())
     services = product["service"]
     offered = ",".join(map(str, services)) if isinstance(services, list) else str(services)
-    return f"{product['product_id']}  {product['price']}  shop {product['shop_id']}  [{offered}]  {title}"
+    return printable(f"{product['product_id']}  {product['price']}  shop {product['shop_id']}  [{offered}]  {title}")

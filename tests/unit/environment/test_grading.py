@@ -241,9 +241,11 @@ def test_score_writes_one_object_a_trajectory(suite):
 
 def test_score_shows_text_that_no_terminal_obeys(suite):
     evil = {"problem_id": "p\u001b[2J", "status": "SUCCESS", "dialogue": dialogue("\u001b[2J")}
-    (suite / "evil.jsonl").write_text(json.dumps(evil))
-    done = CliRunner().invoke(app, ["score", *options(suite), str(suite / "evil.jsonl"), str(suite / "traces.jsonl")])
+    name = suite / "evil\u001b[2J\n.jsonl"
+    name.write_text(json.dumps(evil))
+    done = CliRunner().invoke(app, ["score", *options(suite), str(name), str(suite / "traces.jsonl")])
     assert "\u001b" not in done.stdout
+    assert done.stdout.startswith("evil\\u001b[2J\\n.jsonl:1  p")
     assert (
         'traces.jsonl:2  p0  failure  rule 0.4  gt 0  format 1  length 0\n    price[0]: wanted {"between": [50, 150]}'
         in done.stdout
