@@ -12,7 +12,7 @@ import unicodedata
 
 from tracemill.leakage.vocabulary import LOOKALIKES, PHRASES, STOP_WORDS, SYNONYMS, UNITS, VOUCHER_CUES, VOUCHER_WORDS
 
-NORMALISER_VERSION = 2
+NORMALISER_VERSION = 3
 """Part of the split's version: raised whenever a rule here or a word in the vocabulary changes a token set."""
 
 _QUOTES = str.maketrans(
@@ -21,7 +21,11 @@ _QUOTES = str.maketrans(
     | dict.fromkeys("‐‑‒–—―−﹣－", "-")
     | {"⁄": "/", "∕": "/", "٫": ".", "٬": ","}
 )
-_MARKS = re.compile(r"[\u0300-\u036f]")
+_MARKS = re.compile(r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+_UNSEEN = re.compile(
+    # Unicode's default ignorable code points that are letters or marks; those of category Cf are told by it
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _INCH = re.compile(r"(?<=\d)\s*(?:''|\")")
@@ -61,7 +65,7 @@ def clean(text: str) -> str:
     if text.isascii():
         text = text.lower().translate(_QUOTES)
     else:
-        text = _SPACED_THOUSANDS.sub("", text)
+        text = _UNSEEN.sub("", _SPACED_THOUSANDS.sub("", text))
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
         text = _MARKS.sub("", unicodedata.normalize("NFD", text.translate(_QUOTES)))
         text = "".join(_visible(c) for c in unicodedata.normalize("NFC", text).translate(LOOKALIKES))
@@ -75,7 +79,7 @@ def _visible(character: str) -> str:
     category = unicodedata.category(character)
     if category == "Nd":
         return str(unicodedata.decimal(character))
-    if category == "Cf" or "\ufe00" <= character <= "\ufe0f":
+    if category == "Cf":
         return ""
     return " " if category in ("Cs", "Co", "Cn") else character
 

@@ -169,7 +169,8 @@ UNITS: dict[str, str] = {
 is its number (`10pcs`, `10-pack`, `pack of 10`)."""
 
 LOOKALIKES = str.maketrans(
-    "авекмнорстухіјѕһԁԛԝѵӏ" + "αβεζηικνορτυχω" + "ıɑɡłøđħ",
-    "abekmhopctyxijshdqwvl" + "abeznikvoptuxw" + "iaglodh",
-)
-"""Letters of other scripts, casefolded, that pass for a Latin one: a query cannot be hidden by them."""
+    "авекмнорстухіјѕһԁԛԝѵӏ" + "αβεζηικνορτυχω" + "օսհոց" + "ıɑɡłøđħ" + "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ",
+    "abekmhopctyxijshdqwvl" + "abeznikvoptuxw" + "ouhng" + "iaglodh" + "abcdefghijklmnopqrstuvwyz",
+) | {first + place: 97 + place for first in (0x1F150, 0x1F170) for place in range(26)}
+"""Letters of other scripts, casefolded, small capitals and letters on a dark circle or square, that pass for a Latin
+one: a query cannot be hidden by them."""

@@ -40,6 +40,26 @@ def test_the_compatibility_forms_of_one_request_are_one():
     assert first == content_tokens("find a usb-c  cable 1⁄2 m") == ("1/2m", "c", "cable", "usb")
 
 
+PLAIN = "Find a red mug with lid"
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        *(chr(code).join for code in (0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x180B, 0x180E, 0x200B, 0x2060, 0x3164)),
+        *(chr(code).join for code in (0xFE0F, 0xFEFF, 0xFFA0, 0x1D173, 0xE0041, 0xE0100, 0xE01EF)),
+        *(chr(code).join for code in (0x336, 0x1AB0, 0x1DC4, 0x20DD, 0x20E3, 0xFE20)),
+        lambda text: text.translate(dict(zip(map(ord, "edgimnluahr"), "ᴇᴅɢɪᴍɴʟᴜᴀʜʀ", strict=True))),
+        lambda text: text.translate(dict(zip(map(ord, "guhn"), "ցսհո", strict=True))),
+        lambda text: "".join(chr(0x1F150 + ord(c) - 97) if c.isalpha() else c for c in text.lower()),
+        lambda text: "".join(chr(0x1F170 + ord(c) - 97) if c.isalpha() else c for c in text.lower()),
+    ],
+)
+def test_what_cannot_be_seen_or_looks_the_same_hides_no_request(disguise):
+    assert disguise(PLAIN) != PLAIN
+    assert content_tokens(disguise(PLAIN)) == content_tokens(PLAIN) == ("lid", "mug", "red")
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
