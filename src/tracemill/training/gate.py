@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from tracemill.environment.episode import NO_CALL, STEP_LIMIT, TERMINATED
 from tracemill.environment.params import PlayParams
 from tracemill.environment.tools import TOOLS
 from tracemill.evaluation.records import EpisodeRecord, read_records
@@ -31,6 +32,9 @@ from tracemill.training.rows import (
     write_report,
     write_rows,
 )
+
+TAKEN = (TERMINATED, STEP_LIMIT, NO_CALL)
+"""Outcomes of episodes whose turns all stand in the history as they were written."""
 
 
 class GateInputs(msgspec.Struct, frozen=True):
@@ -91,7 +95,11 @@ def chats_of_kind(
 
 
 def record_chat(record: EpisodeRecord, pools: Pools, play: PlayParams) -> Chat:
-    """One played episode as a conversation; refused where its problem is not in the train pool."""
+    """One played episode as a conversation; refused where its problem is not in the train pool, or where its last turn
+    was not taken: what then stands in the history is not what the model wrote, or nobody wrote anything.
+    """
+    if record.outcome not in TAKEN:
+        return record.key, RowDefect("broken_turn", f"the last turn was not taken: {record.outcome}")
     refused = None if pools.pool_of(record.problem.query, record.problem.gold_ids) == TRAIN else "not_in_train_pool"
     refused = refused or pools.refuse(record.problem.query, record.problem.gold_ids, record.recommended)
     if refused:

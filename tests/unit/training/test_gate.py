@@ -2,8 +2,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from tracemill.training.gate import balance, distinct, first_by_hash, select_rows, share_of, wants_corpus
-from tracemill.training.masks import Row
+from tracemill.environment.episode import Call, Episode, Turn
+from tracemill.environment.grading import ProductTable, grade_dialogue
+from tracemill.environment.params import PlayParams
+from tracemill.environment.problem import Problem
+from tracemill.evaluation.parse import parse_turn
+from tracemill.evaluation.policies import Sampling
+from tracemill.evaluation.records import make_record
+from tracemill.leakage.nodes import problem_key
+from tracemill.leakage.pools import TRAIN, Pools
+from tracemill.training.gate import balance, chats_of_kind, distinct, first_by_hash, select_rows, share_of, wants_corpus
+from tracemill.training.masks import Candidate, Row
 from tracemill.training.params import StageRows
 
 
@@ -69,3 +78,37 @@ def test_a_parent_that_solved_nothing_leaves_the_corpus_to_train_on():
 def test_the_corpus_is_not_read_where_no_row_of_it_can_be_chosen(kind, share, success, wanted):
     records = [SimpleNamespace(success=False), SimpleNamespace(success=success)]
     assert wants_corpus(kind, records, StageRows(corpus_share=share)) is wanted
+
+
+RECOMMEND = Turn(think="This one.", calls=[Call("recommend_product", {"product_ids": "p1"})])
+
+
+def episode_record(*turns):
+    """The record of an episode about the product p1 in which these turns were played."""
+    problem = Problem("mug", "product", "I need a mug.", {"product_id": "p1"})
+    catalog = ProductTable([{"product_id": "p1", "shop_id": "s", "title": "mug", "price": 5.0, "service": []}])
+    episode = Episode(catalog, problem)
+    for turn in turns:
+        episode.step(turn)
+    return make_record("mug#0", episode, grade_dialogue(problem, episode.dialogue(), catalog), [], Sampling())
+
+
+@pytest.mark.parametrize("kind", ["rejection", "teacher_sft", "kto"])
+@pytest.mark.parametrize(
+    ("last", "taken"),
+    [
+        (Turn(think="Done.", calls=[Call("terminate", {"status": "success"})]), True),
+        (Turn(content="Here is your mug."), True),
+        (parse_turn("<think>\nDone.\n</think>\n\n<tool_call>\n{'name': 'terminate'}\n</tool_call>"), False),
+        (parse_turn("<think>\nIs this the one? Is this the", finish="length"), False),
+        (Turn(error="timeout"), False),
+        (Turn(error="context_limit"), False),
+    ],
+)
+def test_an_episode_whose_last_turn_was_not_taken_is_no_row_whatever_its_score(kind, last, taken):
+    record = episode_record(RECOMMEND, last)
+    assert record.success
+    pools = Pools({problem_key(record.problem.query, record.problem.gold_ids): TRAIN}, [])
+    (chat,) = chats_of_kind(kind, None, [record], pools, PlayParams())
+    assert isinstance(chat, Candidate) is taken
+    assert taken or chat[1].reason == "broken_turn"
