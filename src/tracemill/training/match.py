@@ -63,7 +63,7 @@ def agreement(call: Call, teacher: Call) -> float:
 
 def _agree(name: str, given: Any, wanted: Any, shown: frozenset[str]) -> float:
     if name != "product_ids":
-        return float(given is not None and str(given).strip().casefold() == str(wanted).strip().casefold())
+        return float(None not in (given, wanted) and str(given).strip().casefold() == str(wanted).strip().casefold())
     ours, theirs = split_ids(given), split_ids(wanted)
     right = sum(1 for one in ours if one in theirs and one in shown)
     return right / max(len({*ours, *theirs}), 1)

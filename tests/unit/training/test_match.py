@@ -53,6 +53,13 @@ def test_calls_out_of_order_earn_nothing_before_their_state():
     assert share(turn("terminate", status="success")) == 0.0
 
 
+@pytest.mark.parametrize("nothing", ["None", "none", "null", "", None])
+def test_an_argument_that_the_teacher_did_not_give_earns_nothing_whatever_it_says(nothing):
+    extra = {"sort": nothing, "shop_id": nothing, "service": nothing}
+    padded = share(turn("find_product", q="mug", **extra))
+    assert padded == share(turn("find_product", q="mug")) == pytest.approx(0.5 / 3)
+
+
 def test_repeated_calls_dilute_the_share():
     found = share(*[turn("find_product", q="red mug", price="10-20")] * 6)
     assert found == pytest.approx(1 / 6)
