@@ -59,12 +59,31 @@ def lora_config(params: LoraParams) -> Any:
     )
 
 
-def publish(model: Any, tokenizer: Any, out: Path) -> None:
-    """Merge what is still an adapter and write the whole checkpoint to `out`."""
+def publish(model: Any, tokenizer: Any, out: Path, dtype: str = "float32") -> None:
+    """Merge what is still an adapter and write the whole checkpoint to `out`, its weights in `dtype`."""
+    if dtype != "float32":
+        model = model.cpu().float()
     if hasattr(model, "merge_and_unload"):
         model = model.merge_and_unload()
+    if dtype != "float32":
+        round_evenly(model)
     model.save_pretrained(str(out), max_shard_size="4GB")
     tokenizer.save_pretrained(str(out))
+
+
+def round_evenly(model: Any, seed: int = 0) -> None:
+    """Round float32 weights to bfloat16, up or down by a draw that keeps their mean (stochastic rounding).
+
+    The parent's weights are bfloat16 numbers, and most updates of a stage are smaller than half of the step to the next
+    one: rounding to the nearest would give the parent back. Weights that are bfloat16 numbers stay as they are.
+    """
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    for weight in model.parameters():
+        bits = weight.data.contiguous().view(torch.int32)
+        draws = torch.randint(0, 1 << 16, bits.shape, generator=generator, dtype=torch.int32)
+        weight.data = (bits + draws).bitwise_and(-(1 << 16)).view(torch.float32).bfloat16()
 
 
 def file_digest(path: Path) -> str:

@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tracemill.errors import StageError
 
@@ -65,6 +66,15 @@ def settle_precision(dtype: str) -> None:
     change what it builds.
     """
     os.environ["ACCELERATE_MIXED_PRECISION"] = "bf16" if dtype == "bfloat16" else "no"
+
+
+def train_in_float32(model: Any) -> None:
+    """Hold what is trained in float32, whatever it is computed in: most steps of an optimiser are smaller than the step
+    from one bfloat16 number to the next. Under FSDP accelerate does the same.
+    """
+    for weight in model.parameters():
+        if weight.requires_grad:
+            weight.data = weight.data.float()
 
 
 def pin_threads(threads: int) -> None:

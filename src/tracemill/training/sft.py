@@ -85,12 +85,13 @@ def finish(
     state = resume.last_complete(states, configuration)
     if state is not None:
         logger.info("resuming from %s", state.name)
+    launch.train_in_float32(trainer.model)
     trainer.add_callback(resume.marker_callback(configuration))
     trainer.train(resume_from_checkpoint=str(state) if state else None)
     model = whole_model(trainer, run.parent, params)
     if main:
         write_curve(trainer.state.log_history, run.curve, columns)
-        publish(model, tokenizer, run.model)
+        publish(model, tokenizer, run.model, params.dtype)
         write_lineage(run.model, [*read_lineage(run.parent), record])
 
 
@@ -104,7 +105,7 @@ def whole_model(trainer: Any, parent: Path, params: OptimiserParams) -> Any:
     weights = trainer.accelerator.get_state_dict(trainer.model)
     if not trainer.is_world_process_zero():
         return None
-    model, adapter = load_model(parent, params.dtype), lora_config(params.lora)
+    model, adapter = load_model(parent), lora_config(params.lora)
     if adapter is not None:
         from peft import get_peft_model
 
