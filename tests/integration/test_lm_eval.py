@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -85,7 +86,7 @@ def test_the_stage_leaves_scores_with_versions_counts_and_digests(built):
     found = json.loads(results.read_text())
     steps = found["tasks"]["tracemill_next_action"]
     assert steps["documents"]["effective"] == round(expert["steps"] * expert["episodes"])
-    assert steps["version"] == 1.0
+    assert steps["version"] == 1.1
     spread = steps["intervals"]["exact,none"]
     assert 0 <= spread["low"] <= steps["scores"]["exact,none"] <= spread["high"] < 1
     assert len(steps["task_digest"]) == len(found["digests"]["settings"]) == 64
@@ -112,6 +113,20 @@ def test_repeats_give_pass_at_k(built):
     block = found["tasks"]["tracemill_episode_pass"]
     assert [block["scores"][f"success,k{k}"] for k in (1, 2, 4, 8)] == [1.0] * 4
     assert (found["limited"], block["limited"], block["documents"]["effective"]) == (True, True, 3)
+
+
+@pytest.mark.parametrize("most", [24, 40])
+def test_a_turn_may_be_as_long_as_in_rollouts(built, monkeypatch, most):
+    from tracemill.evaluation.generation import Generator
+
+    asked = []
+    generate = Generator.generate
+    monkeypatch.setattr(Generator, "generate", lambda self, prompts: asked.extend(prompts) or generate(self, prompts))
+    given = settings()
+    sampling = given.sampling.model_copy(update={"max_new_tokens": most})
+    changed = msgspec.structs.replace(given, sampling=sampling)
+    run_tasks("random", inputs(built), changed, LmEvalParams(tasks=("tracemill_next_action",), limit=2))
+    assert [prompt.sampling.max_new_tokens for prompt in asked] == [most, most]
 
 
 def test_a_task_that_is_not_there_fails_by_name(built):
