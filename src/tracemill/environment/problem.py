@@ -7,6 +7,7 @@ categories). Rewards are kept as published, since the scorer compares their valu
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,7 @@ def read_problems(path: Path) -> Iterator[Problem]:
     """
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
+            line = line.removeprefix(BOM_UTF8) if number == 1 else line
             if not line.strip():
                 continue
             where = f"{path.name}:{number}"

@@ -12,6 +12,7 @@ import gzip
 import io
 import math
 import reprlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
@@ -135,6 +136,7 @@ def read_products(path: Path) -> Iterator[dict[str, Any]]:
                 number += 1
                 if len(line) > MAX_LINE_BYTES:
                     raise InputError(f"{path}:{number}: line longer than {MAX_LINE_BYTES} bytes; is this a catalogue?")
+                line = line.removeprefix(BOM_UTF8) if number == 1 else line
                 if line.strip():
                     yield _parsed(line, f"{path}:{number}")
     except OSError as error:

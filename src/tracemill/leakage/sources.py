@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from tracemill.environment.problem import Problem, parse_problem
+from tracemill.environment.problem import CATEGORIES, Problem, parse_problem
 from tracemill.errors import InputError
 
 TRAJECTORY_KEYS = ("messages", "dialogue", "steps", "schema_version", "atif_json", "completion")
@@ -79,8 +79,12 @@ def _problem_entry(row: Mapping[str, Any], path: Path, number: int) -> Entry:
     where = f"{path}:{number}"
     known = {**row, "problem_id": row.get("problem_id") or row.get("id")}
     for name in ("reward", "voucher"):
-        if isinstance(row.get(name), str):  # as tables keep them
-            known[name] = _value(row[name].encode())
+        value = row.get(name)
+        value = _value(value.encode()) if isinstance(value, str) else value  # as tables keep them
+        # other collections keep a number or a word under the same name
+        known[name] = value if isinstance(value, (dict, list)) else None
+    if str(row.get("category")).lower() not in CATEGORIES:
+        known["category"] = None
     return Entry(parse_problem(known, where), str(path), number, named=known["problem_id"] not in (None, ""))
 
 

@@ -27,3 +27,12 @@ def test_a_line_that_is_no_problem_is_named(tmp_path: Path, line: str, said: str
     file.write_text(f"{GOOD}\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match=rf"problems\.jsonl:3: .*{said}"):
         list(read_problems(file))
+
+
+def test_the_mark_that_editors_write_first_is_no_content(tmp_path: Path) -> None:
+    file = tmp_path / "problems.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + GOOD.encode().replace(b"\n", b"\r\n") * 2)
+    assert [problem.query for problem in read_problems(file)] == ["a red mug"] * 2
+    file.write_bytes(GOOD.encode() + b"\xef\xbb\xbf" + GOOD.encode())
+    with pytest.raises(InputError, match=r"problems\.jsonl:2"):
+        list(read_problems(file))

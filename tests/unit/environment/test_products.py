@@ -23,7 +23,9 @@ def test_what_is_written_is_read_and_the_bytes_repeat(tmp_path, name):
 
 
 def test_the_format_is_told_from_the_bytes(tmp_path):
-    for number, data in enumerate([gzip.compress(LINE), zstandard.compress(LINE), b"\n" + LINE]):
+    for number, data in enumerate(
+        [gzip.compress(LINE), zstandard.compress(LINE), b"\n" + LINE, b"\xef\xbb\xbf" + LINE]
+    ):
         path = tmp_path / f"{number}.dat"
         path.write_bytes(data)
         assert list(read_products(path)) == [PRODUCT]

@@ -205,3 +205,12 @@ def test_no_terminal_obeys_an_id(leaks):
     assert all(line.isprintable() for line in told.split("\n"))
     assert "mug [2J 31m  forged line   ~  b-mug  similarity 1.000" in told
     assert leaks(corpus, "--protected", bench, "--json")["protected"] == [hostile]
+
+
+@pytest.mark.parametrize(
+    "more", [{"category": "Home & Living"}, {"category": 7}, {"reward": 1.0}, {"reward": "solved"}, {"voucher": "TEN"}]
+)
+def test_other_collections_may_use_the_names_of_our_fields_for_something_else(leaks, more):
+    bench = _write(leaks.folder / "bench.jsonl", BENCH)
+    corpus = _write(leaks.folder / "corpus.jsonl", [{"query": MUG["query"], **more}])
+    assert leaks(corpus, "--protected", bench, "--json")["protected"] == ["corpus.jsonl:1"]
