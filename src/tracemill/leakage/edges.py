@@ -13,10 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from tracemill.leakage.join import dice_pairs
+from tracemill.leakage.join import dice_blocks
 from tracemill.leakage.nodes import Node
 from tracemill.leakage.normalise import differ_only_in_numbers
 from tracemill.leakage.params import SimilarityParams
+from tracemill.leakage.thinning import thin_pairs
 
 GOLD, TEXT = "gold", "text"
 KINDS = (GOLD, TEXT)
@@ -55,14 +56,19 @@ def gold_edges(nodes: Sequence[Node], all_pairs: int) -> list[Edge]:
 
 
 def text_edges(nodes: Sequence[Node], params: SimilarityParams) -> list[Edge]:
-    """Return the edges between nodes whose token lists are equal or similar; empty lists are in none."""
+    """Return the edges between nodes whose token lists are equal or similar; empty lists are in none.
+
+    A text that is like more than `params.all_pairs` others keeps only as many edges as hold its component together.
+    """
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for position, node in enumerate(nodes):
         if node.tokens:
             holders[node.tokens].append(position)
     texts = sorted(holders)
     pairs = {pair for members in holders.values() for pair in _spread(nodes, members, params.all_pairs)}
-    for left, right, _ in dice_pairs(texts, params.numerator, params.denominator):
+    guarded = [any(nodes[member].protected for member in holders[text]) for text in texts]
+    alike = ((left, right) for left, right, _ in dice_blocks(texts, params.numerator, params.denominator))
+    for left, right in thin_pairs(alike, guarded, params.all_pairs):
         pairs.update(_across(nodes, holders[texts[left]], holders[texts[right]], params.all_pairs))
     return [_edge(nodes[i], nodes[j], TEXT, ()) for i, j in sorted(pairs)]
 

@@ -34,11 +34,23 @@ def dice_pairs(
 
     Repeated tokens within a set count once; an empty set is in no pair. Raises ValueError for a ratio outside (0, 1].
     """
+    found = list(dice_blocks(token_sets, numerator, denominator))
+    if not found:
+        return []
+    left, right, overlap = (np.concatenate(part) for part in zip(*found, strict=True))
+    ranked = np.lexsort((right, left))
+    return list(zip(left[ranked].tolist(), right[ranked].tolist(), overlap[ranked].tolist(), strict=True))
+
+
+def dice_blocks(
+    token_sets: Sequence[Collection[str]], numerator: int = 3, denominator: int = 5
+) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Yield the pairs of `dice_pairs` as arrays (i, j, overlap), block by block in bounded memory, in a fixed order."""
     if not 0 < numerator <= denominator:
         raise ValueError(f"ratio {numerator}/{denominator} is not in (0, 1]")
     filled = [i for i, tokens in enumerate(token_sets) if tokens]
     if len(filled) < 2:
-        return []
+        return
     rows = _encode([token_sets[i] for i in filled])
     order = sorted(range(len(rows)), key=lambda k: (len(rows[k]), k))
     names = np.array([filled[k] for k in order], dtype=np.int64)
@@ -46,15 +58,11 @@ def dice_pairs(
     sizes = np.array([len(row) for row in rows], dtype=np.int64)
     whole = _matrix(rows, sizes)
     signatures = _signatures(whole)
-    found: list[tuple[Ints, Ints, Ints]] = []
     for a, b in _candidates(rows, sizes, numerator, denominator):
         distance = np.bitwise_count(signatures[a] ^ signatures[b]).sum(axis=1, dtype=np.int64)
         near = denominator * distance <= (denominator - numerator) * (sizes[a] + sizes[b])
-        found.append(_verify(a[near], b[near], whole, sizes, numerator, denominator))
-    first, second, overlap = (np.concatenate(part) for part in zip(*found, strict=True))
-    left, right = np.minimum(names[first], names[second]), np.maximum(names[first], names[second])
-    ranked = np.lexsort((right, left))
-    return list(zip(left[ranked].tolist(), right[ranked].tolist(), overlap[ranked].tolist(), strict=True))
+        first, second, overlap = _verify(a[near], b[near], whole, sizes, numerator, denominator)
+        yield np.minimum(names[first], names[second]), np.maximum(names[first], names[second]), overlap
 
 
 def _encode(sets: Sequence[Collection[str]]) -> list[Ints]:

@@ -19,7 +19,7 @@ class SimilarityParams(_Section):
     denominator: int = Field(default=5, ge=1)
     all_pairs: int = Field(default=32, ge=2)
     """Groups of problems with one text or one product are linked pairwise up to this many, above it through one
-    member."""
+    member; a text that is like more others than this keeps only the links that hold its cluster together."""
 
     @model_validator(mode="after")
     def _ratio(self) -> SimilarityParams:
