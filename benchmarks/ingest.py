@@ -131,8 +131,9 @@ def in_memory(path: Path) -> None:
             measures = measure(outcome.messages)
             row = {name: getattr(outcome.trajectory, name) for name in FACTS}
             if ask_gates(Facts(row, measures, len(outcome.messages)), gates) is None:
-                enough = sum((turn.inference_tokens or 0) >= 30 for turn in outcome.trajectory.turns)
-                decide_axis(measures, min(enough, measures.acting_turns), axis)
+                turns = zip(outcome.trajectory.turns, measures.acts, strict=True)
+                enough = sum(acting and (turn.inference_tokens or 0) >= 30 for turn, acting in turns)
+                decide_axis(measures, enough, axis)
 
 
 FACTS = ("reasoning_coefficient", "unpaired", "recommend_count", "unparsable", "terminated", "recommended_ids")

@@ -61,7 +61,7 @@ def _explain(
         yield f"  {'FAIL' if answer else 'pass'} {gate}: {reason}{': ' + answer.detail if answer else ''}"
     supported = None
     if row["has_proxy_log"]:
-        supported = supported_turns(row["turns"], measures.acting_turns, axis.min_completion_tokens)
+        supported = supported_turns(row["turns"], measures.acts, axis.min_completion_tokens)
     verdict = decide_axis(measures, supported, axis)
     yield f"axis {verdict.axis} by {verdict.basis}: {verdict.evidence}"
     yield "measures"

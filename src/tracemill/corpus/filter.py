@@ -85,9 +85,7 @@ def filter_snapshot(
             dropped_rows.append({**where, "gate": reject.gate, "reason": reject.reason, "detail": reject.detail})
             continue
         supported = (
-            supported_turns(row["turns"], measures.acting_turns, axis.min_completion_tokens)
-            if row["has_proxy_log"]
-            else None
+            supported_turns(row["turns"], measures.acts, axis.min_completion_tokens) if row["has_proxy_log"] else None
         )
         verdict = decide_axis(measures, supported, axis)
         kept_rows.append(

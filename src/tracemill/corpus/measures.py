@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -60,9 +61,15 @@ class Measures(msgspec.Struct, frozen=True):
     thoughts."""
     batched_turns: int
     """Turns with several calls of one tool."""
-    acting_turns: int
+    acts: tuple[bool, ...]
+    """Whether each turn calls a tool, in order."""
     ends_in_thought: bool
     """Whether the last assistant turn neither calls a tool nor says anything."""
+
+    @property
+    def acting_turns(self) -> int:
+        """Turns that call a tool."""
+        return sum(self.acts)
 
 
 def measure(messages: str | bytes) -> Measures:
@@ -72,7 +79,8 @@ def measure(messages: str | bytes) -> Measures:
     """
     thoughts: list[str] = []
     calls: list[tuple[str, Any]] = []
-    both = batched = acting = 0
+    acts: list[bool] = []
+    both = batched = 0
     silent = False
     for message in _messages.decode(messages):
         if message.role != "assistant":
@@ -84,7 +92,7 @@ def measure(messages: str | bytes) -> Measures:
         silent = not message.tool_calls and bytes(message.content).strip() in _NOTHING
         names = [call.function.name for call in message.tool_calls or []]
         calls += [(call.function.name, call.function.arguments) for call in message.tool_calls or []]
-        acting += bool(names)
+        acts.append(bool(names))
         both += bool(thinks and names)
         batched += len(names) > len(set(names))
     return Measures(
@@ -94,7 +102,7 @@ def measure(messages: str | bytes) -> Measures:
         thinking_turns=len(thoughts),
         template_share=_template_share(thoughts),
         batched_turns=batched,
-        acting_turns=acting,
+        acts=tuple(acts),
         ends_in_thought=silent,
     )
 
@@ -150,11 +158,10 @@ def _template_share(thoughts: list[str]) -> float:
     return most / len(thoughts)
 
 
-def supported_turns(turns: str | bytes, acting: int, min_completion_tokens: int) -> int:
+def supported_turns(turns: str | bytes, acts: Sequence[bool], min_completion_tokens: int) -> int:
     """Count the acting turns before which the proxy log shows an inference call of enough tokens.
 
-    `turns` is the JSON text of the trajectory's turns, which holds one entry for each assistant turn; turns that do
-    not act are not counted beyond `acting`.
+    `turns` is the JSON text of the trajectory's turns, which holds one entry for each of `acts`.
     """
-    enough = sum((turn.inference_tokens or 0) >= min_completion_tokens for turn in _turns.decode(turns))
-    return min(enough, acting)
+    told = zip(_turns.decode(turns), acts, strict=True)
+    return sum(acting and (turn.inference_tokens or 0) >= min_completion_tokens for turn, acting in told)

@@ -87,9 +87,20 @@ def test_the_proxy_log_decides_the_axis_turn_by_turn(tokens, axis):
     measures = measure(TWO_TURNS)
     turns = json.dumps([{"step": i, "inference_tokens": n} for i, n in enumerate(tokens)])
 
-    verdict = decide_axis(measures, supported_turns(turns, measures.acting_turns, 30), AXIS)
+    verdict = decide_axis(measures, supported_turns(turns, measures.acts, 30), AXIS)
 
     assert (verdict.axis, verdict.basis) == (axis, "proxy")
+
+
+@pytest.mark.parametrize("tokens", [[0, 0, 45, 45], [45, 0, 45, 45], [0, 45, 45, 45]])
+def test_inference_of_turns_that_do_not_act_supports_no_other(tokens):
+    measures = measure(text(*json.loads(TWO_TURNS), assistant("", "Found it."), assistant("", "Goodbye.")))
+    turns = json.dumps([{"step": i, "inference_tokens": n} for i, n in enumerate(tokens)])
+
+    verdict = decide_axis(measures, supported_turns(turns, measures.acts, 30), AXIS)
+
+    assert measures.acts == (True, True, False, False)
+    assert (verdict.axis, verdict.basis) == ("B", "proxy")
 
 
 @pytest.mark.parametrize(
