@@ -18,8 +18,9 @@ from tracemill.arena.judge import judge
 from tracemill.arena.miners import MINERS, Failure, Miner, agent_version_of, hotkey_of
 from tracemill.arena.params import MinerParams
 from tracemill.arena.recorder import Recorder
+from tracemill.environment.grading import grade_dialogue
 from tracemill.environment.problem import Problem
-from tracemill.environment.scorer import SCORER_VERSION, is_success, score_dialogue
+from tracemill.environment.scorer import SCORER_VERSION
 from tracemill.errors import InputError, ParamsError
 
 if TYPE_CHECKING:
@@ -37,12 +38,13 @@ Envelope = dict[str, Any]
 def simulate(
     problems: Sequence[Problem], catalog: CatalogBackend, params: MinerParams, seed: int, episodes: int
 ) -> Iterator[Envelope]:
-    """Yield `episodes` envelopes.
+    """Yield `episodes` envelopes. Problems whose reward names no product are not played: there is nothing to find.
 
     Raises InputError without problems, ParamsError for a kind of miner that does not exist.
     """
+    problems = [problem for problem in problems if problem.rewards]
     if not problems:
-        raise InputError("the list of problems is empty, so there is nothing to play; look at environment.problems")
+        raise InputError("no problem has a reward, so there is nothing to play; look at environment.problems")
     unknown = sorted(set(params.kinds) - set(MINERS))
     if unknown:
         raise ParamsError(f"arena.miners.kinds: no miner {unknown[0]!r}; there are {', '.join(sorted(MINERS))}")
@@ -111,13 +113,10 @@ def _judged(
     problem: Problem, dialogue: list[Envelope], catalog: CatalogBackend, params: MinerParams, rng: random.Random
 ) -> Envelope:
     """Score, judgement and scorer version; some episodes no judge has seen."""
-    try:
-        score = score_dialogue(problem, dialogue, catalog)
-    except (KeyError, TypeError, AttributeError, ValueError):
-        score = None  # production raises for such a dialogue and leaves the score out
+    grade = grade_dialogue(problem, dialogue, catalog, explain=False)
     judged: Envelope = {"scoring_version": SCORER_VERSION}
-    if score is not None:
-        judged["score"] = {**score, "success": float(is_success(score, problem.category))}
+    if grade.score is not None:  # production raises for some dialogues and leaves the score out
+        judged["score"] = {**grade.score, "success": float(grade.success)}
     if rng.random() >= params.unjudged:
         messages = [step["completion"]["message"] for step in dialogue]
         acting = sum(1 for message in messages if message.get("tool_call"))

@@ -7,6 +7,7 @@ from tracemill.arena.damage import DAMAGES
 from tracemill.arena.miners import MINERS
 from tracemill.arena.params import MinerParams
 from tracemill.arena.simulate import simulate, write_lines
+from tracemill.environment.problem import Problem
 from tracemill.environment.scorer import SCORER_VERSION
 from tracemill.errors import InputError, ParamsError
 
@@ -106,6 +107,24 @@ def test_an_unknown_kind_of_miner_is_named_with_the_known_ones(problems, catalog
         next(simulate(problems, catalog, MinerParams(kinds={"agnetic": 1.0}), 1, 1))
 
 
-def test_an_empty_list_of_problems_is_refused(catalog, miner_params):
-    with pytest.raises(InputError, match="list of problems is empty"):
+def test_nothing_to_play_is_refused(catalog, miner_params):
+    with pytest.raises(InputError, match="no problem has a reward"):
         next(simulate([], catalog, miner_params, 1, 1))
+    with pytest.raises(InputError, match="no problem has a reward"):
+        next(simulate([Problem("p", "shop", "two lamps", [])], catalog, miner_params, 1, 1))
+
+
+def test_problems_without_a_reward_are_left_out(problems, catalog, miner_params):
+    bare = [Problem(f"bare-{number}", "product", "a lamp") for number in range(50)]
+    played = [*simulate([*bare, *problems[:3]], catalog, miner_params, 1, 150)]
+    assert {envelope["problem_id"] for envelope in played} == {problem.problem_id for problem in problems[:3]}
+
+
+def test_a_voucher_that_production_cannot_score_leaves_the_score_out(products, catalog, miner_params):
+    wanted = [{"product_id": products[0]["product_id"]}]
+    terms = {"voucher_type": "platform", "threshold": 0, "discount_type": "two for one", "budget": 0}
+    problem = Problem("p", "voucher", products[0]["title"], wanted, terms)
+    played = list(simulate([problem], catalog, miner_params, 1, 150))
+    recommended = [e for e in played if e["status"] == "SUCCESS" and "recommend_product" in json.dumps(e["dialogue"])]
+    assert recommended
+    assert any("score" not in envelope and "scoring_version" in envelope for envelope in recommended)
