@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(abspath $(VENV)/bin)
 SHOPPINGBENCH ?= ../shared/data/shoppingbench
-PYTEST := $(BIN)/pytest -q
+PYTEST := $(VENV)/bin/pytest -q
 export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 # pip compiles nothing, so modules are compiled when they are first imported: without that each process would do it again
@@ -21,17 +21,17 @@ venv: $(VENV)/.installed
 
 # The .pth line lets `.venv/bin/dvc` and `.venv/bin/snakemake` find this environment's `python` when it is not activated.
 $(VENV)/.installed: requirements.lock pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile "$$(grep ^torch== requirements.lock)" # its CUDA libraries
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements.lock
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile "$$(grep ^torch== requirements.lock)" # its CUDA libraries
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	echo 'import os, sys; os.environ["PATH"] = os.pathsep.join([os.path.join(sys.prefix, "bin"), os.environ.get("PATH", "")])' \
-		> "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tracemill_path.pth"
+		> "$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tracemill_path.pth"
 	touch $@
 
 lock:
 	(echo '# Exact versions of everything that `make` installs; written by `make lock` from pyproject.toml.'; \
-		$(BIN)/python -m pip freeze --all --exclude-editable | sed '/^pip==/d; /^nvidia-/d; /^cuda-/d; /^triton==/d; s/+cpu$$//') > requirements.lock.new
+		$(VENV)/bin/python -m pip freeze --all --exclude-editable | sed '/^pip==/d; /^nvidia-/d; /^cuda-/d; /^triton==/d; s/+cpu$$//') > requirements.lock.new
 	mv requirements.lock.new requirements.lock
 
 sync: venv
@@ -44,7 +44,7 @@ check: venv
 	snakefmt --check Snakefile rules
 	snakemake --lint
 	tracemill sync --check
-	$(BIN)/python -m pip check
+	$(VENV)/bin/python -m pip check
 
 quick: venv
 	$(PYTEST) -m "not torch and not slow and not e2e and not gpu"
@@ -60,9 +60,9 @@ real: venv
 	test -f "$(SHOPPINGBENCH)/problems.jsonl" || { echo "no ShoppingBench files in $(SHOPPINGBENCH): set SHOPPINGBENCH=FOLDER"; exit 1; }
 	rm -rf build/real
 	tracemill workspace build/real --profile real \
-		--set environment.catalog.source="$(abspath $(SHOPPINGBENCH))/catalog.jsonl.gz" \
-		--set environment.problems.source="$(abspath $(SHOPPINGBENCH))/problems.jsonl" \
-		--set leakage.protected.files="[$(abspath $(SHOPPINGBENCH))/oro_suite_v3.jsonl]"
+		--set environment.catalog.source="$$(realpath "$(SHOPPINGBENCH)")/catalog.jsonl.gz" \
+		--set environment.problems.source="$$(realpath "$(SHOPPINGBENCH)")/problems.jsonl" \
+		--set leakage.protected.files="[$$(realpath "$(SHOPPINGBENCH)")/oro_suite_v3.jsonl]"
 	cd build/real && snakemake --cores all
 
 export: venv

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from tracemill.errors import TracemillError
+from tracemill.errors import InputError, TracemillError
 from tracemill.own_code import prefer_own_code
 from tracemill.terminal import printable
 
@@ -42,6 +42,9 @@ def main() -> None:
         # what was found may be quoted in it, and comes from strangers
         print("\n".join(map(printable, f"tracemill: {error}".split("\n"))), file=sys.stderr)
         sys.exit(error.exit_code)
+    except OSError as error:  # a folder that cannot be written, a full disk
+        print(f"tracemill: {f'{error.filename}: {error.strerror}' if error.filename else error}", file=sys.stderr)
+        sys.exit(InputError.exit_code)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+import sysconfig
+import venv
 
 import pytest
 
@@ -130,6 +132,34 @@ def test_a_partly_pushed_folder_is_rebuilt_or_named_never_used_in_part(project: 
         assert "the remote gave only a part of data/models/sft" in message(said)
 
 
+def test_a_remote_that_does_not_answer_is_named_and_dvc_builds_without_it(project: Project):
+    project.dvc("remote", "add", "--default", "store", "ssh://127.0.0.1:9/store")
+    project.edit("params.yaml", "samples: 4", "samples: 5")
+    said = project.snakemake(expect=1)
+    assert "evaluate_model failed: the remote 'store' does not answer" in message(said)
+    project.dvc("repro")
+    assert NOTHING in project.snakemake()
+
+
+def test_a_source_that_dvc_keeps_is_named_with_the_command_that_brings_it(project: Project, tmp_path):
+    project.path("inbox").mkdir()
+    project.path("inbox/may 1 ü.txt").write_text("one\ntwo\n")
+    project.dvc("add", "inbox/may 1 ü.txt")
+    project.edit("params.yaml", "  sim-b:", '  may: {source: "inbox/may 1 ü.txt"}\n  sim-b:')
+    project.sync()
+    project.snakemake()
+    project.dvc("remote", "add", "--default", "store", str(tmp_path / "remote"))
+    project.commit("a snapshot of one's own")
+    project.dvc("push")
+    project.run("git", "clone", "--quiet", ".", str(tmp_path / "clone"))
+    clone = Project(tmp_path / "clone")
+    assert message(clone.snakemake(expect=3)).endswith("DVC knows it: dvc pull 'inbox/may 1 ü.txt.dvc'")
+    clone.dvc("pull", "inbox/may 1 ü.txt.dvc")
+    clone.snakemake()
+    assert clone.ran() == []
+    assert clone.artifacts() == project.artifacts()
+
+
 def test_a_missing_source_is_named(project: Project):
     project.edit("params.yaml", "  sim-b:", "  file-c: {source: nowhere/raw.txt}\n  sim-b:")
     project.sync()
@@ -140,6 +170,13 @@ def test_a_missing_source_is_named(project: Project):
 def test_a_table_of_locks_that_a_full_disk_cut_has_not_to_be_removed_by_hand(project: Project):
     project.path(".dvc/tmp/rwlock").write_text("")
     assert NOTHING in project.snakemake()
+
+
+def test_what_dvc_cannot_read_is_named_with_the_remedy(project: Project):
+    project.path("dvc.lock").write_text("")
+    assert "dvc.lock' validation failed; restore that file" in message(project.snakemake(expect=6))
+    shutil.rmtree(project.path(".git"))
+    assert "is not a git repository; make it one (`git init`)" in message(project.snakemake(expect=6))
 
 
 def test_an_empty_list_of_snapshots_is_refused(project: Project):
@@ -181,6 +218,17 @@ def test_a_script_runs_by_hand_with_the_command_of_its_docstring(project: Projec
     project.run("env", "PYTHONPATH=src", "python", "scripts/train_model.py")  # a copy, beside the installation
     assert project.path("data/models/sft/state.txt").read_text() == "3\n"
     assert "up to date" in project.dvc("status")
+
+
+def test_an_interpreter_with_a_blank_in_its_path_builds(project: Project, tmp_path):
+    venv.create(tmp_path / "my environment", with_pip=False)
+    python = tmp_path / "my environment/bin/python"
+    places = {sysconfig.get_path("purelib"), str(project.path("src"))}
+    (packages,) = (tmp_path / "my environment").glob("lib/*/site-packages")
+    (packages / "borrowed.pth").write_text("\n".join(places))
+    project.edit("params.yaml", "samples: 4", "samples: 5")
+    project.run(str(python), "-m", "snakemake", "--cores", "2")
+    assert project.ran() == ["evaluate_model"]
 
 
 def test_an_ancient_input_is_refused(project: Project):

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,8 +28,12 @@ def missing_sources(stages: list[Declaration]) -> Iterator[str]:
     """Inputs that neither exist nor are made by a rule."""
     made = {path for stage in stages for path in stage.outputs.values()}
     for path in sorted({path for stage in stages for path in stage.input_files} - made):
-        if not Path(path).exists() and not Path(f"{path}.dvc").exists():
-            users = ", ".join(stage.address for stage in stages if path in stage.input_files)
+        if Path(path).exists():
+            continue
+        users = ", ".join(stage.address for stage in stages if path in stage.input_files)
+        if Path(f"{path}.dvc").exists():
+            yield f"{path}: not here (needed by {users}); DVC knows it: dvc pull {shlex.quote(f'{path}.dvc')}"
+        else:
             yield f"{path}: no such file and no rule makes it (needed by {users}); check the path in {PARAMS}"
 
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from tracemill.build.sync import DvcFiles
 
 
 def sync(check: Annotated[bool, typer.Option(help="Write nothing; fail when a file differs.")] = False) -> None:
     """Write dvc.yaml, snapshots/*/dvc.yaml and versions.txt from the rules, the imports and the lock file."""
-    from tracemill.build.graph import load_graph
-    from tracemill.build.sync import dvc_files
-    from tracemill.params import load_params
-
-    document = load_params()
-    files = dvc_files(load_graph(document), document)
+    files = _generated()
     if check:
         files.check()
         return
     for path in files.write():
-        typer.echo(f"wrote {path}")
+        typer.echo(f"{'wrote' if Path(path).exists() else 'removed'} {path}")
 
 
 def why(stage: Annotated[str, typer.Argument(help="A stage, as DVC names it; all when left out.")] = "") -> None:
@@ -34,6 +33,7 @@ def why(stage: Annotated[str, typer.Argument(help="A stage, as DVC names it; all
     for address, lines in chosen.items():
         typer.echo(f"{address} is stale: {'; '.join(lines)}")
     if not chosen:
+        _generated().check()  # of old DVC files it would not be true
         typer.echo(f"{stage or 'everything'} is up to date")
 
 
@@ -69,7 +69,16 @@ def workspace(
     from tracemill.build.workspace import make_workspace
 
     make_workspace(folder, profile or [], set_ or [])
-    typer.echo(f"{folder} is ready: cd {folder} && snakemake --cores all")
+    typer.echo(f"{folder} is ready: cd {shlex.quote(str(folder))} && snakemake --cores all")
+
+
+def _generated() -> DvcFiles:
+    from tracemill.build.graph import load_graph
+    from tracemill.build.sync import dvc_files
+    from tracemill.params import load_params
+
+    document = load_params()
+    return dvc_files(load_graph(document), document)
 
 
 def _rule(address: str) -> str:

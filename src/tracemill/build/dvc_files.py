@@ -65,7 +65,7 @@ def lock_entries_replaced() -> Iterator[None]:
 
 def merge_entries(text: str, entries: dict[str, str]) -> str | None:
     """The text of a lock file with these entries replaced or appended; None where it is not as DVC writes it."""
-    if not text.startswith(HEAD) or not entries:
+    if not entries or not (text or HEAD).startswith(HEAD):
         return None
     blocks = ENTRY.split(text.removeprefix(HEAD))
     if blocks.pop(0) or any(not line.startswith("  ") for block in blocks for line in block.splitlines()):

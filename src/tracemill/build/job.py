@@ -17,6 +17,7 @@ from tracemill.build.status import holders
 from tracemill.own_code import prefer_own_code
 
 SCHEDULER = "TRACEMILL_SCHEDULER"
+UNEXPECTED = "ERROR: unexpected error - "
 
 
 def main(stamp: str, log: str) -> int:
@@ -51,11 +52,12 @@ def _reproduce(address: str, log: str) -> int:
         time.sleep(1.0)
 
 
-def _remote() -> bool:
+def _remote() -> str | None:
+    """Name of the default remote."""
     from dvc.config import Config
     from dvc.repo import Repo
 
-    return bool(Config(Repo.find_dvc_dir())["core"].get("remote"))
+    return Config(Repo.find_dvc_dir())["core"].get("remote")  # type: ignore[no-any-return]
 
 
 def _address(stamp: str) -> str:
@@ -71,6 +73,9 @@ def _cause(address: str, log: str) -> str:
         outputs = ", ".join(outputs_of(address))
         advice = f"`dvc push` where they were built, or run the stage here: dvc repro --single-item {address}"
         return f"the remote gave only a part of {outputs} ({lost[0]}); {advice}"
+    silent = [line.removeprefix(UNEXPECTED) for line in lines if line.startswith(UNEXPECTED)]
+    if silent and _remote() and not any(line.startswith("Running stage") for line in lines):
+        return f"the remote {_remote()!r} does not answer ({silent[-1]}); `dvc repro` builds without it"
     ours = [line.removeprefix("tracemill: ") for line in lines if line.startswith("tracemill: ")]
     errors = [line for line in lines if "Error" in line or line.startswith("ERROR")]
     return (ours or errors or ["no message"])[-1]

@@ -1,5 +1,7 @@
 """`tracemill show`: the record of one artifact, read from DVC's lock files: content, origin, parameters, commit."""
 
+import os
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,19 +29,26 @@ def recorded(root: Path = Path()) -> dict[str, Made]:
     """Every output that a lock file records, by path."""
     found: dict[str, Made] = {}
     for lock in sorted([*root.glob("dvc.lock"), *root.glob("snapshots/*/dvc.lock")]):
+        declared = _declared(lock.with_name("dvc.yaml"))
         for name, entry in (read_yaml(lock).get("stages") or {}).items():
-            for out in entry.get("outs", []):
+            for out in entry.get("outs", []) if name in declared else []:
                 sizes = (out.get("size", 0), out.get("nfiles"))
                 found[out["path"]] = Made(out["path"], out.get("md5", ""), *sizes, str(lock), name, entry)
     return found
 
 
+def _declared(file: Path) -> set[str]:
+    """Names of the stages in a DVC file as `make sync` writes it: lock files keep those that are gone."""
+    return set(re.findall(r"^  (\S+):$", file.read_text(encoding="utf-8"), re.MULTILINE)) if file.is_file() else set()
+
+
 def describe(path: str) -> Iterator[str]:
-    """Lines that describe an artifact; InputError when no lock file records it."""
+    """Lines that describe an artifact, or the folder that it is a part of; InputError when no lock file records it."""
     made = recorded()
-    wanted = Path(path).as_posix()
-    if wanted not in made:
-        near = sorted(known for known in made if Path(wanted).name in known)[:5]
+    place = Path(os.path.relpath(path))
+    wanted = next((one.as_posix() for one in (place, *place.parents) if one.as_posix() in made), None)
+    if wanted is None:
+        near = sorted(known for known in made if place.name in known)[:5]
         raise InputError(
             f"{path}: no lock file records it; recorded are {', '.join(near) or 'other paths'} (dvc dag --outs)"
         )

@@ -29,7 +29,8 @@ def stale_stages() -> Reasons:
     except LockError as error:
         raise BusyError(f"DVC is at work in this project: {holders(str(error))}; wait for it or end it") from error
     except DvcException as error:
-        raise StageError(f"DVC cannot tell what is stale: {' '.join(str(error).split())}") from error
+        said = " ".join(str(error).split())
+        raise StageError(f"DVC cannot tell what is stale: {said}{_remedy(said)}") from error
     return {address: list(_reasons(entries, stages.get(address))) for address, entries in status.items()}
 
 
@@ -45,6 +46,14 @@ def require_stage(name: str) -> None:
         near = sorted(one for one in known if name in one) or difflib.get_close_matches(name, sorted(known), n=8)
         advice = f"did you mean {', '.join(near[:8])}?" if near else "`dvc stage list --all` lists them"
         raise InputError(f"no stage is called {name!r}; {advice}")
+
+
+def _remedy(message: str) -> str:
+    if "is not a git repository" in message:
+        return "; make it one (`git init`), or tell DVC to do without: `dvc config core.no_scm true`"
+    if "dvc.lock" in message:
+        return "; restore that file (`git checkout`), or delete it: what the cache holds is not built again"
+    return ""
 
 
 def holders(message: str) -> str:

@@ -1,6 +1,7 @@
 """What the Snakefile asks of the engine: stamps for its rules, one build at a time, DVC's answer before the plan."""
 
 import os
+import shlex
 import socket
 import sys
 import time
@@ -21,7 +22,7 @@ from tracemill.errors import BusyError, InputError, TracemillError
 from tracemill.params import load_params
 
 SCHEDULER = "TRACEMILL_SCHEDULER"
-JOB = f"{sys.executable} -m tracemill.build.job {{input.{STAMP}}} {{log}}"
+JOB = f"{shlex.quote(sys.executable)} -m tracemill.build.job {{input.{STAMP}}} {{log}}"
 PATIENCE = 4.0  # seconds that a build waits for another one that is just planning or dying
 
 

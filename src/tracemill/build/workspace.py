@@ -20,8 +20,8 @@ def make_workspace(target: Path, profiles: list[str], settings: list[str]) -> No
 
     Nothing is left behind where that fails: ParamsError for a wrong profile or setting, InputError for all else.
     """
-    if target.exists() and any(target.iterdir()):
-        raise InputError(f"{target}: the folder is not empty; name a new one or remove it")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target}: not an empty folder; name a new one or remove it")
     names = _project_files(Path.cwd())
     try:
         _fill(target, names, profiles, settings)

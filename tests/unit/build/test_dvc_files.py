@@ -69,10 +69,13 @@ def test_an_entry_takes_the_place_of_its_old_one() -> None:
     assert merge_entries(text, {"c": "  c:\n    cmd: z\n"}) == text + "  c:\n    cmd: z\n"
 
 
+def test_the_first_entry_makes_the_file() -> None:
+    assert merge_entries("", {"a": "  a:\n    cmd: z\n"}) == HEAD + "  a:\n    cmd: z\n"
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "schema: '2.0'\n",
         HEAD + "  a:\n    cmd: x\ndatasets: []\n",
         HEAD + "<<<<<<< ours\n  a:\n    cmd: x\n",

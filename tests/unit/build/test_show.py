@@ -42,6 +42,7 @@ stages:
 def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("dvc.lock").write_text(LOCK)
+    Path("dvc.yaml").write_text("stages:\n  clean:\n    cmd: python clean\n  train:\n    cmd: python train\n")
 
 
 def test_an_artifact_is_shown_with_its_lineage():
@@ -67,3 +68,15 @@ def test_rows_of_a_table_are_counted():
 def test_an_unknown_artifact_is_named_with_near_ones():
     with pytest.raises(InputError, match=r"sub/clean\.csv: no lock file records it; recorded are clean\.csv"):
         list(describe("sub/clean.csv"))
+
+
+@pytest.mark.parametrize("path", ["./model", "model/weights.bin", str(Path("model"))])
+def test_an_artifact_has_many_names(path):
+    assert list(describe(path)) == list(describe("model"))
+    assert list(describe(str(Path.cwd() / path))) == list(describe("model"))
+
+
+def test_a_stage_that_is_gone_made_nothing_that_is_here():
+    old = LOCK.replace("  train:", "  copy:").partition("stages:\n")[2].partition("  copy:")
+    Path("dvc.lock").write_text(LOCK + "".join(old[1:]).replace("dddd", "eeee"))
+    assert "made by    train (dvc.lock)" in list(describe("model"))
