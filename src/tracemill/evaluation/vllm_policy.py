@@ -1,12 +1,14 @@
 """A checkpoint in vLLM as a policy: the engine in this process, on this machine's GPU.
 
-vLLM is no dependency and is imported when it is asked for: its releases pin other versions of transformers than this
-project (0.31, the newest that TRL knows, asks for less than 5.18). Prompts are token ids of our own
-template; what earlier turns have in common is its prefix cache's business.
+vLLM is imported when it is asked for: `make vllm` installs it beside the locked packages, since its metadata asks for
+older releases of some of them. Prompts are token ids of our own template; what earlier turns have in common is its
+prefix cache's business.
 """
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,25 @@ def require_vllm() -> Any:
         import vllm
     except ImportError as error:
         raise StageError(
-            f"backend `vllm`: the package is not installed ({error}); install vllm 0.22 to 0.31 beside tracemill on a "
-            "machine with a GPU, or use the backend `transformers`, or `endpoint` with a vLLM server"
+            f"backend `vllm`: the package is not installed ({error}); run `make vllm`, or use the backend "
+            "`transformers`, or `endpoint` with a vLLM server"
         ) from error
     return vllm
+
+
+def memory_share(default: float) -> float:
+    """The share of the device's memory that an engine takes: TRACEMILL_VLLM_MEMORY, in (0, 1], else `default`.
+
+    StageError for anything else. It decides how many episodes fit at once, not what they say.
+    """
+    given = os.environ.get("TRACEMILL_VLLM_MEMORY", "")
+    try:
+        share = float(given or default)
+    except ValueError:
+        share = math.nan
+    if not 0 < share <= 1:
+        raise StageError(f"TRACEMILL_VLLM_MEMORY is {given!r}, expected a share of the memory, such as 0.5")
+    return share
 
 
 class VllmPolicy(TokenPolicy):
@@ -83,6 +100,13 @@ def load_vllm(folder: Path, max_context: int) -> VllmPolicy:
     except (OSError, ValueError) as error:
         raise StageError(f"{folder}: no checkpoint can be loaded ({error}); build the parent stage first") from error
     limit = min(max_context, int(config.max_position_embeddings))
-    engine = vllm.LLM(model=str(folder), max_model_len=limit, seed=0, trust_remote_code=False)
+    engine = vllm.LLM(
+        model=str(folder),
+        dtype=config.dtype,  # left to itself, vLLM runs a float32 checkpoint in half precision
+        max_model_len=limit,
+        gpu_memory_utilization=memory_share(0.9),
+        seed=0,
+        trust_remote_code=False,
+    )
     named = GenerationConfig.from_pretrained(folder) if (folder / "generation_config.json").is_file() else None
     return VllmPolicy(engine, tokenizer, end_token_ids(named, tokenizer), limit)

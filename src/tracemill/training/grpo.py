@@ -27,7 +27,7 @@ from tracemill.evaluation.policies import Reply, Sampling
 from tracemill.evaluation.records import EpisodeRecord, hallucinated_ids, read_records
 from tracemill.evaluation.rollouts import play
 from tracemill.evaluation.token_policy import TokenPolicy, end_token_ids
-from tracemill.evaluation.vllm_policy import VllmPolicy, require_vllm
+from tracemill.evaluation.vllm_policy import VllmPolicy, memory_share, require_vllm
 from tracemill.training.checkpoint import load_model, load_tokenizer, lora_config
 from tracemill.training.match import Call, calls_of, match_share
 from tracemill.training.params import GrpoParams, OptimiserParams
@@ -51,6 +51,9 @@ CURVE = (
     "completions/mean_length",
     "entropy",
 )
+
+ENGINE_CURVE = ("sampling/sampling_logp_difference/mean", "sampling/importance_sampling_ratio/mean")
+"""How far the engine's log-probabilities are from the model's in training; the loss corrects for it (TRL)."""
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -200,7 +203,8 @@ def train_grpo(
         rollout_func=rollout_function(tokenizer, tasks, scene, grpo, params.seed),
     )
     settings = {"train": params.model_dump(mode="json"), "grpo": {**grpo.model_dump(mode="json"), **DR_GRPO}}
-    finish(trainer, tokenizer, run, params, settings, threads, CURVE)
+    curve = CURVE + ENGINE_CURVE if grpo.backend == "vllm" else CURVE
+    finish(trainer, tokenizer, run, params, settings, threads, curve)
 
 
 def messages_of(key: str) -> list[dict[str, str]]:
@@ -225,6 +229,7 @@ def grpo_arguments(params: OptimiserParams, grpo: GrpoParams, work: Path, world:
         "use_vllm": grpo.backend == "vllm",
         # An engine on each process: with a server, every process would have to ask as often as the others.
         "vllm_mode": "colocate",
+        "vllm_gpu_memory_utilization": memory_share(0.3),
     }
 
 

@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from tracemill.environment.params import PlayParams
@@ -95,8 +96,6 @@ def scene(tmp_path_factory, products):
 
 def rows_file(tokenizer, path):
     """Eight rows of eight problems that passed the gate, every second one desirable."""
-    import msgspec
-
     from tracemill.training.masks import mask_rows
     from tracemill.training.rows import write_rows
 
@@ -104,3 +103,9 @@ def rows_file(tokenizer, path):
     changed = [msgspec.structs.replace(r, problem_id=str(i), desirable=i % 2 == 0) for i, r in enumerate(rows)]
     write_rows(changed, path)
     return path
+
+
+def make_run(kind, base, rows, folder):
+    from tracemill.training.sft import Run
+
+    return Run(kind, kind, base, rows, folder / "model", folder / "plot_curve.csv", folder / "work")

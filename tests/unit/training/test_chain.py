@@ -1,6 +1,6 @@
 import pyarrow.parquet as pq
 import pytest
-from tests.unit.training.conftest import rows_file
+from tests.unit.training.conftest import make_run, rows_file
 
 from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.environment.tools import TOOLS
@@ -9,12 +9,6 @@ from tracemill.training.params import GrpoParams, KtoParams, OptimiserParams
 pytestmark = pytest.mark.torch
 
 TRAIN = OptimiserParams(max_steps=2, batch=4, device_batch=4, save_steps=2, learning_rate=1e-3, warmup_steps=1)
-
-
-def make_run(kind, base, rows, folder):
-    from tracemill.training.sft import Run
-
-    return Run(kind, kind, base, rows, folder / "model", folder / "plot_curve.csv", folder / "work")
 
 
 def test_kto_trains_on_the_gates_masks_and_publishes_a_whole_checkpoint(base, tokenizer, tmp_path):
