@@ -1,6 +1,7 @@
-"""`make` where the name of the project's folder has a blank in it."""
+"""`make` where the folder's name has a blank in it; `make help` and `make clean`."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -25,3 +26,20 @@ def test_an_environment_is_made_in_a_folder_with_a_blank(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "--editable ." in (folder / ".venv/bin/calls").read_text()
     assert "os.environ" in (folder / ".venv/bin/tracemill_path.pth").read_text()
+
+
+def test_help_lists_every_target():
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[1].split()
+    said = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert sorted(line.split()[0] for line in said.splitlines()) == sorted(targets)
+
+
+def test_clean_leaves_workspaces_artifacts_and_locks(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    kept = ["build/paper/data/models/sft/a", "data/models/sft/a", ".tracemill/locks/build", ".dvc/cache/a"]
+    gone = ["build/real/a", "build/lib/a", "dist/a", "export/dataset/a", ".snakemake/log/a", ".tracemill/work/a"]
+    for name in (*kept, *gone):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    subprocess.run(["make", "clean"], cwd=tmp_path, check=True)
+    assert [name for name in (*kept, *gone) if (tmp_path / name).exists()] == kept
