@@ -15,8 +15,8 @@ class GateParams(_Section):
     """Row gates, in the order in which they are asked."""
 
     min_reasoning_coefficient: float = Field(ge=0.0, le=1.0)
-    """Rows whose judge gave less are dropped; SN15's coefficient is 0.3 at the worst and 1.0 from q = 0.8 on
-    (paper.md)."""
+    """Rows whose judge gave less are dropped; SN15's coefficient is 0.3 at the worst and 1.0 from q = 0.8
+    on."""
     unjudged: Literal["keep", "drop"]
     """What becomes of a row that no judge has seen; it is a state of its own, never a zero."""
     token_budget: int = Field(gt=0)
