@@ -18,7 +18,7 @@ from tracemill.environment.episode import Call, Episode, Turn  # noqa: E402
 from tracemill.environment.problem import Problem  # noqa: E402
 from tracemill.environment.tools import TOOLS  # noqa: E402
 from tracemill.errors import StageError  # noqa: E402
-from tracemill.evaluation.endpoint import EndpointPolicy, check_endpoint, check_served  # noqa: E402
+from tracemill.evaluation.endpoint import EndpointPolicy, check_endpoint, check_served, request_payload  # noqa: E402
 from tracemill.evaluation.params import EndpointParams  # noqa: E402
 from tracemill.evaluation.parse import parse_turn  # noqa: E402
 from tracemill.evaluation.policies import Reply, Request, Sampling  # noqa: E402
@@ -250,14 +250,27 @@ def ask_faulty(script, **more):
 )
 def test_what_may_pass_is_tried_again_and_what_remains_has_a_name(script, error, tries):
     reply, seen = ask_faulty(script, attempts=3)
-    assert reply.turn.error == error
+    assert (reply.turn.error and reply.turn.error.partition(":")[0]) == error
     assert len(seen) == tries
     assert set(seen) == {"Bearer secret"}
 
 
 def test_a_silent_server_is_a_time_out():
     reply, _ = ask_faulty([0.6], attempts=1, timeout_seconds=0.2)
-    assert reply.turn.error == "timeout"
+    assert reply.turn.error.startswith("timeout: http://127.0.0.1:")
+
+
+def test_a_refused_request_says_what_the_server_said():
+    reply, _ = ask_faulty([(400, {"error": "`temperature` and `top_p` cannot both be specified"})])
+    assert reply.turn.error.endswith('status 400: {"error": "`temperature` and `top_p` cannot both be specified"}')
+
+
+@pytest.mark.parametrize(("sampling", "sent"), [(Sampling(), None), (Sampling(0.9, 0.95), 0.95)])
+def test_top_p_is_sent_only_where_it_takes_something_away(sampling, sent):
+    request = Request("a", 0, [{"role": "user", "content": "a shoe"}], TOOLS, sampling)
+    body = json.loads(request_payload(request, params("http://127.0.0.1/v1")))
+    assert body["temperature"] == sampling.temperature
+    assert body.get("top_p") == sent
 
 
 def test_nobody_there_is_named_and_a_stage_does_not_begin():
@@ -265,7 +278,7 @@ def test_nobody_there_is_named_and_a_stage_does_not_begin():
     policy = EndpointPolicy(policy_params)
     episode = Episode(Shelf(), Problem("t", "product", "a shoe", {}))
     play(policy, [episode], Sampling())
-    assert episode.error == "server_unreachable"
+    assert episode.error.startswith("server_unreachable: http://127.0.0.1:")
     with pytest.raises(StageError, match="cannot be reached"):
         check_endpoint(policy_params, None)
 

@@ -66,7 +66,8 @@ class EndpointPolicy:
             except _Fault as fault:
                 if fault.final or attempt == self.params.attempts:
                     logger.warning("episode %s: %s after %d tries: %s", request.key, fault.name, attempt, fault)
-                    return Reply(Turn(error=fault.name), finish=fault.name)
+                    error = fault.name if fault.name == CONTEXT_LIMIT else f"{fault.name}: {fault}"
+                    return Reply(Turn(error=error), finish=fault.name)
                 await asyncio.sleep(self._pause(attempt, fault.wait))
         raise AssertionError("unreachable: the last attempt returns")
 
@@ -161,10 +162,11 @@ def request_payload(request: Request, params: EndpointParams) -> bytes:
         "messages": [_sent(message, params.send_reasoning) for message in request.messages],
         "tools": request.tools,
         "temperature": request.sampling.temperature,
-        "top_p": request.sampling.top_p,
         "max_tokens": request.sampling.max_new_tokens,
         "seed": request.seed,
     }
+    if request.sampling.top_p < 1:  # the protocol's own value; some models take one of the two and refuse both
+        body["top_p"] = request.sampling.top_p
     if params.token_ids:
         body["return_token_ids"] = True
     return msgspec.json.encode(body)
