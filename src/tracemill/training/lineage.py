@@ -33,13 +33,14 @@ def write_lineage(folder: Path, records: Sequence[Record]) -> None:
 
 
 def model_card(records: Sequence[Record], scores: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The README.md of a checkpoint. `scores` are rows of suite, category, n, successes, rate, low and high."""
+    """The README.md of a checkpoint. `scores` are rows of suite, category, n, rate, low, high and note."""
     chain = " -> ".join(record["stage"] for record in records)
     lines = [
         "---",
         "library_name: transformers",
         "pipeline_tag: text-generation",
         "tags: [tracemill, tool-use, shopping]",
+        *_base_lines(records),
         "---",
         "",
         f"# {records[-1]['stage'] if records else 'checkpoint'}",
@@ -55,7 +56,8 @@ def model_card(records: Sequence[Record], scores: Sequence[Mapping[str, Any]] = 
         lines.append(f"| {record['stage']} | {record['kind']} | {parent} | {rows} |")
     lines += ["", "Digests are SHA-256 (first 16 digits). Rows come from the train pool alone.", ""]
     if scores:
-        lines += ["## Scores", "", "| suite | category | n | success | 95% interval |", "|---|---|---|---|---|"]
+        lines += ["## Scores", "", "| suite | category | n | success | 95% interval | note |"]
+        lines += ["|---|---|---|---|---|---|"]
         lines += [_score_line(score) for score in scores]
         lines.append("")
     for record in records:
@@ -64,13 +66,21 @@ def model_card(records: Sequence[Record], scores: Sequence[Mapping[str, Any]] = 
     return "\n".join(lines)
 
 
+def _base_lines(records: Sequence[Record]) -> list[str]:
+    """The card's data on the model of the hub that the chain starts from, where it starts from one."""
+    name = records[0]["params"].get("model") if len(records) > 1 and records[0]["kind"] == "pretrained" else None
+    return [f"base_model: {name}", "base_model_relation: finetune"] if name else []
+
+
 def _score_line(score: Mapping[str, Any]) -> str:
     interval = f"{100 * score['low']:.1f} to {100 * score['high']:.1f}%"
-    return f"| {score['suite']} | {score['category']} | {score['n']} | {100 * score['rate']:.1f}% | {interval} |"
+    cells = (score["suite"], score["category"], score["n"], f"{100 * score['rate']:.1f}%", interval, score["note"])
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def export_model(data: Path, checkpoint: str, out: Path) -> None:
-    """Copy a checkpoint to `out`, a folder ready for upload: its card shows the scores with n and interval.
+    """Copy a checkpoint to `out`, a folder ready for upload: its card shows the scores with n and interval, and the
+    licence of a base from the hub stands beside it.
 
     Raises InputError where the checkpoint or its evaluation has not been built, or `out` exists.
     """
@@ -82,6 +92,8 @@ def export_model(data: Path, checkpoint: str, out: Path) -> None:
         raise InputError(f"{out}: exists already; name another folder or remove it")
     suites = json.loads(summary.read_text(encoding="utf-8"))["suites"]
     shutil.copytree(source, out)
+    for licence in sorted((data / "models" / "base").glob("LICENSE*")):
+        shutil.copy(licence, out)
     (out / CARD).write_text(model_card(read_lineage(source), score_rows(suites)), encoding="utf-8")
 
 
@@ -89,9 +101,12 @@ def score_rows(suites: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rows of a card's score table from an evaluation's suites; categories without episodes are left out."""
     rows = []
     for suite, block in suites.items():
+        note = "contaminated: training clusters touch it" if block["contaminated"] else ""
+        if block["limited"]:
+            note = "; ".join([*filter(None, [note]), f"limited: of {block['whole']} problems"])
         for category, part in {"all": block, **block.get("by_category", {})}.items():
             success = part["success"]
             if success["n"]:
                 interval = {"rate": success["value"], "low": success["low"], "high": success["high"]}
-                rows.append({"suite": suite, "category": category, "n": success["n"], **interval})
+                rows.append({"suite": suite, "category": category, "n": success["n"], **interval, "note": note})
     return rows
