@@ -33,6 +33,7 @@ if sharding.is_sharded():  # accelerate shards on GPUs alone, and asks only thes
     PartialState._prepare_backend = lambda *_, **__: ("gloo", DistributedType.MULTI_GPU)
     PartialState.set_device = lambda self: setattr(self, "device", torch.device("cpu"))
 grpo._outcome = lambda episode, scene: float(len(str(episode.messages)) % 7)  # a random model solves nothing
+grpo.hallucinated_ids = lambda messages: ["1234"] * (4 * rank)
 
 
 def stage(name, kind, **changes):
@@ -102,6 +103,12 @@ def test_sharded_weights_train_to_the_same_checkpoint(trained, base, kind, adapt
     fsdp, ddp = (folder / f"{kind}{adapter}" for folder in trained)
     assert {path.name for path in fsdp.iterdir()} == {path.name for path in ddp.iterdir()}
     assert largest_difference(fsdp, ddp) < 1e-5 < largest_difference(fsdp, base)
+
+
+def test_the_curve_of_dr_grpo_tells_of_the_episodes_of_all_processes(trained):
+    for folder in trained:
+        header, *lines = [line.split(",") for line in (folder / "dr_grpo.csv").read_text(encoding="utf-8").splitlines()]
+        assert [dict(zip(header, line, strict=True))["hallucinated_ids"] for line in lines] == ["2"] * 3
 
 
 def test_log_probabilities_of_sharded_weights_in_bfloat16_are_added_in_float32(trained):

@@ -121,11 +121,11 @@ def rollout_function(
         with nullcontext() if params.backend == "vllm" else whole_weights(trainer.model):
             replies = play(policy_in_training(trainer, tokenizer, params), episodes, sampling, keys)
         output: dict[str, list[Any]] = {name: [] for name in ("prompt_ids", "completion_ids", "env_mask", "logprobs")}
-        drifted = 0
+        drifted: list[bool] = []
         for turns in replies:
             prompt, completion, mask, scores, drift = splice(turns)
             limit = params.max_completion_length
-            drifted += drift
+            drifted.append(drift)
             output["prompt_ids"].append(prompt)
             output["completion_ids"].append(completion[:limit])
             output["env_mask"].append(mask[:limit])
@@ -133,12 +133,20 @@ def rollout_function(
         output["outcome"] = [_outcome(episode, scene) for episode in episodes]
         pairs = zip(episodes, chosen, strict=True)
         output["match"] = [match_share(calls_of(episode.messages), task.teacher) for episode, task in pairs]
-        log = trainer._metrics["train"]
-        log["hallucinated_ids"].append(sum(len(hallucinated_ids(e.messages)) for e in episodes) / len(episodes))
-        log["drifted"].append(drifted / len(episodes))
+        log_means(trainer, hallucinated_ids=[len(hallucinated_ids(e.messages)) for e in episodes], drifted=drifted)
         return output
 
     return rollout
+
+
+def log_means(trainer: Any, **counts: Sequence[int]) -> None:
+    """Log the mean of each count over the episodes of all processes; every process must call this."""
+    import torch
+
+    of_mine = torch.tensor([sum(found) / len(found) for found in counts.values()], dtype=torch.float64)
+    of_all = trainer.accelerator.reduce(of_mine.to(trainer.accelerator.device), "mean").tolist()
+    for name, mean in zip(counts, of_all, strict=True):
+        trainer._metrics["train"][name].append(mean)
 
 
 def policy_in_training(trainer: Any, tokenizer: Any, params: GrpoParams) -> TokenPolicy:
