@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from tracemill.corpus.params import AxisParams, DedupParams, RankingParams
 from tracemill.corpus.ranking import LEFT_BEHIND, RANKED, SFT, UNDESIRABLE, assign_roles
 from tracemill.errors import InputError
+from tracemill.traces.batches import read_batches
 
 BATCH_ROWS = 512
 PLACE = ("snapshot_digest", "line")
@@ -106,12 +107,11 @@ def _chosen_rows(path: Path, wanted: pl.DataFrame) -> Iterator[pa.Table]:
         return
     wanted = wanted.sort("line")
     lines, added = wanted["line"].to_arrow(), wanted.select(ADDED).to_arrow()
-    with pq.ParquetFile(path) as table:
-        for batch in table.iter_batches(BATCH_ROWS):
-            place = pc.index_in(batch.column("line").cast(pa.int64()), value_set=lines)
-            rows = pa.Table.from_batches([batch]).filter(pc.is_valid(place))
-            if rows.num_rows:
-                yield _joined(rows, added.take(place.drop_null()))
+    for batch in read_batches(path, BATCH_ROWS):
+        place = pc.index_in(batch.column("line").cast(pa.int64()), value_set=lines)
+        rows = pa.Table.from_batches([batch]).filter(pc.is_valid(place))
+        if rows.num_rows:
+            yield _joined(rows, added.take(place.drop_null()))
 
 
 def _joined(rows: pa.Table, added: pa.Table) -> pa.Table:

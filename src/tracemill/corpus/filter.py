@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tracemill.corpus.axis import decide_axis
 from tracemill.corpus.gates import REASONS, Facts, ask_gates
 from tracemill.corpus.measures import measure, supported_turns
 from tracemill.corpus.params import AxisParams, GateParams
 from tracemill.leakage.nodes import problem_key
+from tracemill.traces.batches import read_batches
 
 BATCH_ROWS = 512
 PROVENANCE = ("trajectory_id", "snapshot_digest", "line", "miner", "agent_version")
@@ -110,10 +110,9 @@ def filter_snapshot(
 
 def _rows(trajectories: Path) -> Iterator[Mapping[str, Any]]:
     """The rows, messages as UTF-8: the budget is one of bytes, and results are never made into text."""
-    with pq.ParquetFile(trajectories) as table:
-        for batch in table.iter_batches(BATCH_ROWS, columns=list(_READ)):
-            place = batch.schema.get_field_index("messages")
-            yield from batch.set_column(place, "messages", batch.column(place).cast(pa.binary())).to_pylist()
+    for batch in read_batches(trajectories, BATCH_ROWS, _READ):
+        place = batch.schema.get_field_index("messages")
+        yield from batch.set_column(place, "messages", batch.column(place).cast(pa.binary())).to_pylist()
 
 
 def _scores(scores: Path) -> Iterator[dict[str, Any]]:

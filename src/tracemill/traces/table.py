@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tracemill.traces.batches import read_batches
 from tracemill.traces.normalise import Normalised
 from tracemill.traces.problems import SeenProblem
 from tracemill.traces.rejects import Reject
@@ -169,10 +170,9 @@ def _cell(value: Any) -> Any:
 
 def read_trajectories(path: Path) -> Iterator[Trajectory]:
     """Yield the trajectories of a table, JSON text decoded, a few rows in memory at a time."""
-    with pq.ParquetFile(path) as table:
-        for batch in table.iter_batches(batch_size=64):
-            for row in batch.to_pylist():
-                for name in JSON_COLUMNS:
-                    if row[name] is not None:
-                        row[name] = msgspec.json.decode(row[name])
-                yield msgspec.convert(row, Trajectory)
+    for batch in read_batches(path, 64):
+        for row in batch.to_pylist():
+            for name in JSON_COLUMNS:
+                if row[name] is not None:
+                    row[name] = msgspec.json.decode(row[name])
+            yield msgspec.convert(row, Trajectory)

@@ -1,10 +1,12 @@
 """What the proxy log and the calls of an episode show."""
 
 import msgspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from trace_episodes import as_envelope, call, example, step
+from tracemill.traces.batches import read_batches
 from tracemill.traces.draft import DraftCall, DraftTurn, ProxyCall, ProxyResponse, Usage
 from tracemill.traces.lines import Line
 from tracemill.traces.measures import read_evidence
@@ -135,6 +137,23 @@ def test_a_row_group_is_bounded_by_all_that_its_rows_hold(tmp_path, monkeypatch)
                 writer.add(row)
         assert pq.ParquetFile(tmp_path / "t.parquet").num_row_groups == 2
         assert list(read_trajectories(tmp_path / "t.parquet")) == [row.trajectory] * 4
+
+
+def test_a_batch_holds_one_row_group_at_most(tmp_path):
+    path = tmp_path / "t.parquet"
+    with pq.ParquetWriter(path, pa.schema([("text", pa.string())])) as writer:
+        for number in range(6):
+            writer.write_table(pa.table({"text": [f"{number}a", f"{number}b"]}))
+    found = [batch.to_pydict()["text"] for batch in read_batches(path, 512)]
+    assert found == [[f"{number}a", f"{number}b"] for number in range(6)]
+    assert [batch.num_rows for batch in read_batches(path, 1, ["text"])] == [1] * 12
+    before = pa.total_allocated_bytes()
+    with pq.ParquetWriter(path, pa.schema([("text", pa.string())])) as writer:
+        for _ in range(40):
+            writer.write_table(pa.table({"text": ["x" * 1_000_000]}))
+    batches = read_batches(path, 512)
+    assert next(batches).num_rows == 1
+    assert pa.total_allocated_bytes() - before < 10_000_000
 
 
 def test_tokens_beyond_any_model_are_a_bad_shape_and_no_overflow():
