@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tracemill.build import process
@@ -78,7 +79,18 @@ def _cause(address: str, log: str) -> str:
         return f"the remote {_remote()!r} does not answer ({silent[-1]}); `dvc repro` builds without it"
     ours = [line.removeprefix("tracemill: ") for line in lines if line.startswith("tracemill: ")]
     errors = [line for line in lines if "Error" in line or line.startswith("ERROR")]
-    return (ours or errors or ["no message"])[-1]
+    return (ours or list(_exceptions(lines)) or errors or ["no message"])[-1]
+
+
+def _exceptions(lines: list[str]) -> Iterator[str]:
+    """What each traceback ends with; not a launcher's, which only says that its process failed."""
+    inside = False
+    for line in lines:
+        if inside and not line.startswith(" "):
+            inside = False
+            if line and "CalledProcessError" not in line:
+                yield line
+        inside = inside or line.startswith("Traceback (most recent call last)")
 
 
 def _end_with_scheduler() -> None:
