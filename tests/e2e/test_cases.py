@@ -242,6 +242,7 @@ def test_an_ancient_input_is_refused(project: Project):
 
 def test_drift_of_the_rules_is_shown_as_a_difference(project: Project):
     project.edit("rules/toy.smk", 'section="toy.evaluation"', 'section=["toy.evaluation", "toy.merge"]')
+    assert "make sync" in project.tracemill("why", expect=4)
     for engine in ("snakemake", "dvc"):
         if engine == "dvc":
             project.edit("params.yaml", "samples: 4", "samples: 5")

@@ -80,6 +80,19 @@ def test_a_workspace_with_a_wrong_value_is_not_left_half_made(project, profiles,
     assert not target.exists()
 
 
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [("params.yaml", "params.yaml: not an empty folder"), ("/proc/copy", "/proc/copy: No such file")],
+)
+def test_a_folder_that_cannot_be_made_is_one_line(project, target, said):
+    command = [sys.executable, "-m", "tracemill.cli", "workspace", target]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"tracemill: {said}")
+    assert done.stderr.count("\n") == 1
+    assert (project / "params.yaml").is_file()
+
+
 def test_why_refuses_a_stage_that_there_is_not(project):
     (project / "dvc.yaml").write_text(
         "stages:\n  train_sft-sft: {cmd: touch a, outs: [a]}\n  train_sft-more: {cmd: touch b, outs: [b]}\n"

@@ -70,12 +70,15 @@ def _cause(address: str, log: str) -> str:
     """The line of a log that says most: our own message, else the last error."""
     lines = Path(log).read_text(encoding="utf-8", errors="replace").splitlines()
     lost = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: failed to transfer")]
+    ran = any(line.startswith("Running stage") for line in lines)
     if lost:
         outputs = ", ".join(outputs_of(address))
+        if ran or not _remote() or "[Errno 28]" in lost[0]:
+            return f"the cache cannot take {outputs} ({lost[0]}); make room or make it writable, then build again"
         advice = f"`dvc push` where they were built, or run the stage here: dvc repro --single-item {address}"
         return f"the remote gave only a part of {outputs} ({lost[0]}); {advice}"
     silent = [line.removeprefix(UNEXPECTED) for line in lines if line.startswith(UNEXPECTED)]
-    if silent and _remote() and not any(line.startswith("Running stage") for line in lines):
+    if silent and _remote() and not ran:
         return f"the remote {_remote()!r} does not answer ({silent[-1]}); `dvc repro` builds without it"
     ours = [line.removeprefix("tracemill: ") for line in lines if line.startswith("tracemill: ")]
     errors = [line for line in lines if "Error" in line or line.startswith("ERROR")]
