@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tracemill.build.stamps import TIMESTAMP
 from tracemill.document import lookup, read_yaml
 from tracemill.errors import ParamsError, StageError
 from tracemill.params import PARAMS
@@ -47,6 +48,8 @@ class Basis:
     def _files(self) -> Iterator[Path]:
         for path in map(Path, self.dependencies):
             for part in sorted(path.rglob("*")) if path.is_dir() else [path]:
+                if part.name == TIMESTAMP:  # DVC does not see it either (.dvcignore)
+                    continue
                 if part.is_file():
                     yield part
                 elif not part.exists():

@@ -28,6 +28,12 @@ def test_the_identity_is_one_of_contents_not_of_times(basis):
     assert begun().identity("x") != basis.identity("x")
 
 
+def test_the_file_that_carries_snakemakes_times_is_no_content(basis):
+    Path("model/.snakemake_timestamp").touch()
+    basis.require_unchanged()
+    assert begun().identity("x") == basis.identity("x")
+
+
 def test_new_times_and_other_sections_are_no_change(basis):
     Path("script.py").unlink()
     Path("script.py").write_text("pass\n")
