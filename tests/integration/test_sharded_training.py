@@ -1,6 +1,7 @@
 """Training shared out among two processes as on several GPUs: torch's own FSDP2 and DDP, over gloo on CPU."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -65,7 +66,7 @@ stage("sft-lora", "sft", lora=lora)
 
 
 def launch(config, base, rows, scene, out):  # noqa: F811
-    out.mkdir()
+    out.mkdir(exist_ok=True)
     script = out / "stages.py"
     script.write_text(STAGES, encoding="utf-8")
     (out / "accelerate.yaml").write_text(config, encoding="utf-8")
@@ -94,6 +95,7 @@ def trained(base, tokenizer, scene, tmp_path_factory):  # noqa: F811
     sharded = (ROOT / "profiles/accelerate/fsdp.yaml").read_text(encoding="utf-8")
     whole = "distributed_type: MULTI_GPU\nuse_cpu: true\nnum_processes: 2\nnum_machines: 1\nmixed_precision: 'no'\n"
     fsdp = launch(sharded.replace("num_processes: 8", "num_processes: 2"), base, rows, scene, folder / "fsdp")
+    shutil.copytree(fsdp / "sft-work", folder / "ddp" / "sft-work")  # begun sharded, begun again unsharded
     return fsdp, launch(whole, base, rows, scene, folder / "ddp")
 
 

@@ -29,7 +29,7 @@ from tracemill.training.checkpoint import (
 )
 from tracemill.training.lineage import read_lineage, stage_record, write_lineage
 from tracemill.training.params import OptimiserParams
-from tracemill.training.sharding import precise
+from tracemill.training.sharding import is_sharded, precise
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def finish(
 
     `settings` are all parameters of the stage, as its record and the name of its configuration hold them.
     """
-    parts = {"kind": run.kind, "params": settings, "threads": threads}
+    parts = {"kind": run.kind, "params": settings, "threads": threads, "sharded": is_sharded()}
     record = stage_record(run.name, run.kind, settings, folder_digest(run.parent), file_digest(run.rows))
     configuration = digest([parts, record])
     states = run.work / "states"
