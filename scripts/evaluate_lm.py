@@ -3,10 +3,9 @@
 python scripts/evaluate_lm.py --checkpoint sft
 """
 
-from tracemill.environment.params import EpisodeParams, ObservationParams, PlayParams, PromptParams, ScorerParams
-from tracemill.evaluation.evaluate import Settings
+from tracemill.evaluation.evaluate import stage_settings
 from tracemill.evaluation.lm_eval_run import LmInputs, run_lm_eval
-from tracemill.evaluation.params import LmEvalParams, RolloutParams, SamplingParams
+from tracemill.evaluation.params import LmEvalParams
 from tracemill.stage import Stage, run
 
 
@@ -21,16 +20,7 @@ def main(stage: Stage) -> None:
             pools=stage.input("pools"),
             index=stage.input("index"),
         ),
-        Settings(
-            rollouts=stage.params("evaluation.rollouts", RolloutParams),
-            sampling=stage.params("evaluation.sampling", SamplingParams),
-            play=PlayParams(
-                episode=stage.params("environment.episode", EpisodeParams),
-                observation=stage.params("environment.observation", ObservationParams),
-                prompt=stage.params("environment.prompt", PromptParams),
-            ),
-            scorer=stage.params("environment.scorer", ScorerParams),
-        ),
+        stage_settings(stage),
         stage.params("evaluation.lm_eval", LmEvalParams),
         results=stage.output("results"),
         metrics=stage.output("metrics"),

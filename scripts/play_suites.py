@@ -3,16 +3,14 @@
 python scripts/play_suites.py --checkpoint sft
 """
 
-from tracemill.environment.params import EpisodeParams, ObservationParams, PlayParams, PromptParams, ScorerParams
-from tracemill.evaluation.evaluate import Inputs, Settings, play_checkpoint
-from tracemill.evaluation.params import RolloutParams, SamplingParams, SuiteParams
+from tracemill.evaluation.evaluate import Inputs, play_checkpoint, stage_settings
+from tracemill.evaluation.params import SuiteParams
 from tracemill.stage import Stage, run
 
 
 def main(stage: Stage) -> None:
     """Write the episodes, and what they are about."""
-    name = stage.wildcards["checkpoint"]
-    rollouts = stage.params("evaluation.rollouts", RolloutParams)
+    name, settings = stage.wildcards["checkpoint"], stage_settings(stage)
     play_checkpoint(
         name,
         Inputs(
@@ -25,16 +23,7 @@ def main(stage: Stage) -> None:
         stage.output("episodes"),
         stage.output("played"),
         stage.params("evaluation.suites", SuiteParams),
-        Settings(
-            rollouts=rollouts.model_copy(update={"backend": "expert"}) if name == "expert" else rollouts,
-            sampling=stage.params("evaluation.sampling", SamplingParams),
-            play=PlayParams(
-                episode=stage.params("environment.episode", EpisodeParams),
-                observation=stage.params("environment.observation", ObservationParams),
-                prompt=stage.params("environment.prompt", PromptParams),
-            ),
-            scorer=stage.params("environment.scorer", ScorerParams),
-        ),
+        settings.as_expert() if name == "expert" else settings,
         stage.work,
     )
 

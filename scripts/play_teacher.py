@@ -3,7 +3,8 @@
 python scripts/play_teacher.py --stage teacher_sft
 """
 
-from tracemill.environment.params import EpisodeParams, ObservationParams, PlayParams, PromptParams, ScorerParams
+from tracemill.environment.params import ScorerParams
+from tracemill.environment.stage_params import play_params
 from tracemill.stage import Stage, run
 from tracemill.training.episodes import EpisodeInputs, play_teacher, write_episodes
 from tracemill.training.params import TeacherParams
@@ -14,11 +15,7 @@ def main(stage: Stage) -> None:
     records = play_teacher(
         EpisodeInputs(problems=stage.input("problems"), pools=stage.input("pools"), index=stage.input("index")),
         stage.params(f"training.stages.{stage.wildcards['stage']}.teacher", TeacherParams),
-        PlayParams(
-            episode=stage.params("environment.episode", EpisodeParams),
-            observation=stage.params("environment.observation", ObservationParams),
-            prompt=stage.params("environment.prompt", PromptParams),
-        ),
+        play_params(stage),
         stage.params("environment.scorer", ScorerParams),
         stage.work,
     )

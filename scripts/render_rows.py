@@ -3,7 +3,7 @@
 python scripts/render_rows.py --stage sft
 """
 
-from tracemill.environment.params import EpisodeParams, ObservationParams, PlayParams, PromptParams
+from tracemill.environment.stage_params import play_params
 from tracemill.stage import Stage, run
 from tracemill.training.gate import GateInputs, GateOutputs, gate_rows
 from tracemill.training.params import RowParams, StageRows
@@ -23,11 +23,7 @@ def main(stage: Stage) -> None:
         GateOutputs(rows=stage.output("rows"), masks=stage.output("masks"), passed=stage.output("passed")),
         stage.params("training.rows", RowParams),
         stage.params(f"training.stages.{name}.rows", StageRows),
-        PlayParams(
-            episode=stage.params("environment.episode", EpisodeParams),
-            observation=stage.params("environment.observation", ObservationParams),
-            prompt=stage.params("environment.prompt", PromptParams),
-        ),
+        play_params(stage),
     )
 
 

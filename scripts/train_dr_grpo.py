@@ -8,17 +8,13 @@ from tracemill.stage import Stage, run
 
 def main(stage: Stage) -> None:
     """Write the checkpoint and the training curve with its reward parts."""
-    from tracemill.environment.params import EpisodeParams, ObservationParams, PlayParams, PromptParams, ScorerParams
+    from tracemill.environment.params import ScorerParams
+    from tracemill.environment.stage_params import play_params
     from tracemill.training.grpo import GrpoInputs, train_grpo
     from tracemill.training.params import GrpoParams, OptimiserParams, RuntimeParams
     from tracemill.training.sft import Run
 
     name = stage.wildcards["stage"]
-    play = PlayParams(
-        episode=stage.params("environment.episode", EpisodeParams),
-        observation=stage.params("environment.observation", ObservationParams),
-        prompt=stage.params("environment.prompt", PromptParams),
-    )
     train_grpo(
         Run(
             name=name,
@@ -32,7 +28,7 @@ def main(stage: Stage) -> None:
         GrpoInputs(teacher=stage.input("teacher"), index=stage.input("index")),
         stage.params(f"training.stages.{name}.train", OptimiserParams),
         stage.params(f"training.stages.{name}.grpo", GrpoParams),
-        (play, stage.params("environment.scorer", ScorerParams)),
+        (play_params(stage), stage.params("environment.scorer", ScorerParams)),
         stage.params("training.runtime", RuntimeParams).cpu_threads,
     )
 

@@ -19,6 +19,7 @@ from tracemill.environment.index import open_index
 from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.environment.problem import digest
 from tracemill.environment.scorer import SCORER_VERSION
+from tracemill.environment.stage_params import play_params
 from tracemill.environment.titles import load_titles
 from tracemill.evaluation.backends import make_policy
 from tracemill.evaluation.collect import Arena, Job, collect, require_sound
@@ -27,6 +28,7 @@ from tracemill.evaluation.params import RolloutParams, SamplingParams, SuitePara
 from tracemill.evaluation.policies import Sampling
 from tracemill.evaluation.records import EVAL_SUITE, EpisodeRecord, write_records
 from tracemill.evaluation.suites import PROTECTED_FULL, SuiteProblem, Suites, hash_order, load_suites
+from tracemill.stage import Stage
 
 logger = logging.getLogger(__name__)
 
@@ -39,12 +41,28 @@ class Settings(msgspec.Struct, frozen=True):
     play: PlayParams
     scorer: ScorerParams
 
+    def as_expert(self) -> Settings:
+        """The same with the scripted expert in the place of a model."""
+        return msgspec.structs.replace(self, rollouts=self.rollouts.model_copy(update={"backend": "expert"}))
+
     def digest(self) -> str:
         """SHA-256 of what changes an episode; where and how fast it is played is left out."""
         rollouts = self.rollouts.model_dump(mode="json")
         endpoint = {"url": self.rollouts.endpoint.url, "model": self.rollouts.endpoint.model}
         parts = [self.sampling.model_dump(mode="json"), self.play.model_dump(mode="json"), SCORER_VERSION]
         return digest([{**rollouts, "endpoint": endpoint}, *parts, self.scorer.model_dump(mode="json")])
+
+
+def stage_settings(stage: Stage) -> Settings:
+    """The settings of a stage, from the sections `evaluation.rollouts`, `evaluation.sampling`, `environment.scorer` and
+    those of `play_params`; StageError where its rule does not declare one.
+    """
+    return Settings(
+        rollouts=stage.params("evaluation.rollouts", RolloutParams),
+        sampling=stage.params("evaluation.sampling", SamplingParams),
+        play=play_params(stage),
+        scorer=stage.params("environment.scorer", ScorerParams),
+    )
 
 
 class Inputs(msgspec.Struct, frozen=True):

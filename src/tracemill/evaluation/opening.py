@@ -68,12 +68,13 @@ def _settings(document: dict[str, Any], checkpoint: str) -> Settings:
     evaluation, environment = document["evaluation"], document["environment"]
     rollouts = _model(RolloutParams, evaluation["rollouts"])
     sampling = _model(SamplingParams, {**evaluation["sampling"], "samples": 0})
-    return Settings(
-        rollouts=rollouts.model_copy(update={"backend": "expert"}) if checkpoint == "expert" else rollouts,
+    settings = Settings(
+        rollouts=rollouts,
         sampling=sampling,
         play=_model(PlayParams, {key: environment[key] for key in ("episode", "observation", "prompt")}),
         scorer=_model(ScorerParams, environment["scorer"]),
     )
+    return settings.as_expert() if checkpoint == "expert" else settings
 
 
 def _model(model: type[Model], section: Any) -> Model:
