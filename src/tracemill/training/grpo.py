@@ -76,15 +76,18 @@ def prompt_key(messages: Sequence[dict[str, Any]]) -> str:
     return json.dumps([[m["role"], m["content"]] for m in messages], ensure_ascii=False)
 
 
-def tasks_of(records: Sequence[EpisodeRecord], scene: Scene) -> dict[str, Task]:
-    """One task per prompt, from the teacher's successful episodes; StageError where there is none."""
+def tasks_of(records: Sequence[EpisodeRecord], scene: Scene, groups: int) -> dict[str, Task]:
+    """One task per prompt, from the teacher's successful episodes; StageError where they are fewer than `groups`."""
     tasks: dict[str, Task] = {}
     for record in records:
         if record.success:
             prompt = Episode(scene.catalog, record.problem, scene.play).messages
             tasks.setdefault(prompt_key(prompt), Task(record, calls_of(record.messages)))
-    if not tasks:
-        raise StageError("dr_grpo: no episode of the teacher succeeded, expected some; look at the teacher's summary")
+    if len(tasks) < groups:
+        raise StageError(
+            f"dr_grpo: the teacher solved {len(tasks)} problems, a step takes {groups}; lower "
+            "training.stages.*.grpo.groups, or raise teacher.most_problems and look at the teacher's summary"
+        )
     return tasks
 
 
@@ -197,7 +200,7 @@ def train_grpo(
         require_vllm()
     world = start(params, threads)
     scene = Scene(open_index(inputs.index), environment[0], load_titles(environment[1]))
-    tasks = tasks_of(read_records(inputs.teacher), scene)
+    tasks = tasks_of(read_records(inputs.teacher), scene, grpo.groups)
     model, tokenizer = load_model(run.parent, params.dtype), load_tokenizer(run.parent)
     check_dropout(model.config)
     rewards: list[Callable[..., list[float]]] = [outcome, match]

@@ -4,6 +4,7 @@ from tests.unit.training.conftest import make_run, rows_file
 
 from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.environment.tools import TOOLS
+from tracemill.errors import StageError
 from tracemill.training.params import GrpoParams, KtoParams, OptimiserParams
 
 pytestmark = pytest.mark.torch
@@ -51,6 +52,16 @@ def test_dr_grpo_plays_the_real_environment_and_logs_its_reward_parts(base, toke
     assert values["rewards/outcome/mean"] == "0"
     assert values["hallucinated_ids"] != ""
     assert values["kl"] != ""
+
+
+def test_a_teacher_that_solved_less_than_a_step_takes_is_an_error_and_no_checkpoint(base, tokenizer, scene, tmp_path):
+    from tracemill.training.grpo import GrpoInputs, train_grpo
+
+    run = make_run("dr_grpo", base, rows_file(tokenizer, tmp_path / "rows.parquet"), tmp_path)
+    inputs = GrpoInputs(teacher=scene / "teacher.jsonl.zst", index=scene / "index")
+    with pytest.raises(StageError, match="the teacher solved 6 problems, a step takes 7"):
+        train_grpo(run, inputs, TRAIN, GrpoParams(group=2, groups=7), (PlayParams(), ScorerParams()), threads=1)
+    assert not run.model.exists()
 
 
 def test_an_episode_of_the_environment_is_a_training_row_with_the_same_tokens(scene, tokenizer):
