@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from tracemill.traces.trajectory import Turn
+
 
 class Usage(msgspec.Struct, gc=False):
     """`usage` of an inference response."""
@@ -49,6 +51,17 @@ class DraftTurn(msgspec.Struct, gc=False):
     proxy: list[ProxyCall] | None = None
 
 
+class Evidence(msgspec.Struct):
+    """What the validator's log of an episode shows."""
+
+    turns: list[Turn]
+    has_proxy_log: bool
+    inference_calls: int = 0
+    """Answered inference requests."""
+    completion_tokens: int = 0
+    searches: int = 0
+
+
 class Draft(msgspec.Struct, kw_only=True, gc=False):
     """One episode as read."""
 
@@ -67,3 +80,5 @@ class Draft(msgspec.Struct, kw_only=True, gc=False):
     arena_score: dict[str, Any] | None = None
     reasoning_score: float | None = None
     judge_model: str | None = None
+    evidence: Evidence | None = None
+    """Where the source holds it worked out; else it is read from the proxy calls of the turns."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tracemill.environment.recommendation import recommended_ids
-from tracemill.traces.draft import DraftTurn, ProxyCall, ProxyResponse
+from tracemill.traces.draft import DraftTurn, Evidence, ProxyCall, ProxyResponse
 from tracemill.traces.messages import Call
 from tracemill.traces.rejects import BAD_SHAPE, Rejected
 from tracemill.traces.trajectory import Turn
@@ -17,17 +17,6 @@ _encode = msgspec.json.encode
 MOST_TOKENS = 1 << 40
 """No inference call writes as many; sums of fewer fit the table's columns."""
 RECOMMEND, SEARCH, VIEW, TERMINATE = "recommend_product", "find_product", "view_product_information", "terminate"
-
-
-class Evidence(msgspec.Struct):
-    """What the validator's log of an episode shows."""
-
-    turns: list[Turn]
-    has_proxy_log: bool
-    inference_calls: int = 0
-    """Answered inference requests."""
-    completion_tokens: int = 0
-    searches: int = 0
 
 
 def read_evidence(turns: Sequence[DraftTurn]) -> Evidence:

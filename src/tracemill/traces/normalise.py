@@ -138,7 +138,7 @@ def build(draft: Draft, line: int, snapshot_digest: str) -> Normalised:
     query = safe_text(draft.query)
     tools = nested_tools(draft.tools)
     chat = build_chat(draft, query, tools)
-    evidence = read_evidence(draft.turns)
+    evidence = draft.evidence or read_evidence(draft.turns)
     messages_text, tools_text = _encode(chat.messages), _encode(tools)
     trajectory = Trajectory(
         trajectory_id=content_id(query, tools_text, chat),

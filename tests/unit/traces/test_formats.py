@@ -318,15 +318,45 @@ def test_atif_documents_that_are_no_whole_episode_are_rejected(read, change, rea
     assert outcome.reason == reason
 
 
+PROXY = [
+    {"path": "/inference/x", "status_code": 200, "response": {"usage": {"completion_tokens": 40}}},
+    {"path": "/search/find_product", "status_code": 200},
+]
+TOLD = {
+    "reward": [{"product_id": "11"}, {"product_id": "12"}],
+    "voucher": {"discount": 5},
+    "category": "voucher",
+    "miner_hotkey": "5F",
+    "agent_version_id": "7",
+    "validator_hotkey": "5V",
+    "scoring_version": "3",
+    "score": {"gt": 1.0},
+    "reasoning": {"score": 0.7, "model": "judge"},
+}
+
+
 def test_a_table_of_trajectories_is_read_back_as_it_is(read, tmp_path):
     raw, again = tmp_path / "first", tmp_path / "trajectories.parquet"
-    reward = [{"product_id": "11"}, {"product_id": "12"}]
-    raw.write_bytes(line(as_envelope(example(), reward=reward, voucher={"discount": 5})))
+    envelope = as_envelope(example(), **TOLD)
+    envelope["dialogue"][1]["extra_info"]["proxy_calls"] = PROXY * 2
+    raw.write_bytes(line(envelope) + line(as_row(example())))
     outputs = {"rejects": tmp_path / "rejects.parquet", "problems": None, "summary": None}
     normalise_snapshot(raw, trajectories=again, params=PARAMS, **outputs)
-    one, two = only(read(raw.read_bytes())), only(read(again.read_bytes()))
-    assert (two.trajectory_id, two.messages, two.problem_id) == (one.trajectory_id, one.messages, "p-1")
-    assert (two.reward, two.voucher) == (reward, {"discount": 5})
+    first, second = (outcome.trajectory for outcome in read(raw.read_bytes()))
+    assert (first.reasoning_score, first.has_proxy_log, first.completion_tokens, first.searches) == (0.7, True, 80, 2)
+    assert [outcome.trajectory for outcome in read(again.read_bytes())] == [first, second]
+
+
+@pytest.mark.parametrize(
+    "more", [{"trajectory_id": 5, "turns": 4}, {"trajectory_id": "x", "turns": "[]"}, {"turns": [{"step": 1}]}]
+)
+def test_other_tables_may_use_the_names_of_our_columns_for_something_else(read, more):
+    assert only(read(line({**as_row(example()), "miner": 7, **more}))).miner is None
+
+
+def test_turns_that_are_not_those_of_the_messages_are_a_bad_shape(read):
+    (outcome,) = read(line({**as_row(example()), "trajectory_id": "0" * 64, "turns": '[{"step": 0}]'}))
+    assert (outcome.reason, outcome.detail) == ("bad_shape", "1 turns are told of 4 assistant messages")
 
 
 @pytest.mark.parametrize("spell", [as_envelope, as_dialogue, as_row, as_atif])
