@@ -4,20 +4,23 @@
     python benchmarks/training.py --rollouts --model data/models/sft --index data/environment/index \
         --problems data/environment/problems.jsonl --episodes 128
 
-Both sides run in this process on the same threads, in turn, and are timed in CPU seconds of the process, so that a busy
-machine does not decide. SFT: tokens that are not padding per second; `plain` shuffles rows and pads each batch to its
-longest row, `grouped` is what the stage does; both see the same number of steps and their losses are printed. Rollouts:
-greedy episodes per second with `--parallel` live ones against one at a time, with transformers' `generate` and with our
-own generator; one at a time plays a quarter of the episodes.
+All is timed in CPU seconds of the process that works, so that a busy machine does not decide. SFT: tokens that are not
+padding per second; `plain` shuffles rows and pads each batch to its longest row, `grouped` is what the stage does; both
+see the same number of steps and their losses are printed. Rollouts: greedy episodes per second with `--parallel` live
+ones, shared by `--processes` processes that have a core each (their rates add up), against one at a time in one
+process, with transformers' `generate` and with our own generator; one at a time plays a quarter of the episodes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +94,13 @@ class OneAtATime:
         """Nothing is kept."""
 
 
-def roll(given: Any, episodes: int, live: int, plain: bool = False) -> tuple[float, list[list[tuple[int, ...]]]]:
+Turns = list[list[tuple[int, ...]]]
+
+
+def roll(given: Any, episodes: slice, live: int, plain: bool = False) -> tuple[float, Turns]:
     """Episodes a second, and the tokens of every turn."""
+    import torch
+
     from tracemill.environment.episode import Episode
     from tracemill.environment.index import open_index
     from tracemill.environment.problem import read_problems
@@ -100,27 +108,33 @@ def roll(given: Any, episodes: int, live: int, plain: bool = False) -> tuple[flo
     from tracemill.evaluation.rollouts import play
     from tracemill.evaluation.transformers_policy import load_policy
 
+    torch.set_num_threads(given.threads)
     policy, catalog = load_policy(given.model), open_index(given.index)
-    played = [Episode(catalog, problem) for problem in list(read_problems(given.problems))[:episodes]]
+    played = [Episode(catalog, problem) for problem in list(read_problems(given.problems))[episodes]]
     started = time.process_time()
     replies = play(OneAtATime(policy) if plain else policy, played, Sampling(max_new_tokens=96), live=live)
     seconds = time.process_time() - started
-    return episodes / seconds, [[reply.completion_ids for reply in turns] for turns in replies]
+    return len(played) / seconds, [[reply.completion_ids for reply in turns] for turns in replies]
 
 
 def rollouts(given: Any) -> dict[str, Any]:
-    """One at a time with transformers' `generate`, one at a time with ours, and many."""
-    few = max(given.episodes // 4, 1)
+    """One at a time with transformers' `generate`, one at a time with ours, and many, on `--processes` processes."""
+    few = slice(max(given.episodes // 4, 1))
     plain, plain_tokens = roll(given, few, 1, plain=True)
     one, one_tokens = roll(given, few, 1)
-    many, many_tokens = roll(given, given.episodes, given.parallel)
+    share, live = given.episodes // given.processes, given.parallel // given.processes
+    shares = [slice(i * share, (i + 1) * share) for i in range(given.processes)]
+    with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn")) as pool:
+        found = list(pool.map(roll, repeat(given), shares, repeat(live)))
+    many, many_tokens = sum(rate for rate, _ in found), [turns for _, tokens in found for turns in tokens]
     return {
         "generate_one_at_a_time": plain,
         "ours_one_at_a_time": one,
         f"ours_at_{given.parallel}": many,
+        "processes": given.processes,
         "ratio_to_generate": many / plain,
         "ratio_to_ours": many / one,
-        "same_tokens": plain_tokens == one_tokens == many_tokens[:few],
+        "same_tokens": plain_tokens == one_tokens == many_tokens[few],
     }
 
 
@@ -135,6 +149,9 @@ def main() -> None:
     parser.add_argument("--problems", type=Path)
     parser.add_argument("--episodes", type=int, default=128)
     parser.add_argument("--parallel", type=int, default=16)
+    parser.add_argument(
+        "--processes", type=int, default=2, help="for --rollouts; the live episodes are shared among them"
+    )
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     import torch

@@ -74,6 +74,8 @@ rule play_rollouts:
         "logs/play_rollouts/{stage}.log",
     wildcard_constraints:
         stage=PROJECT.of_kind("rejection", "kto"),
+    priority: 1  # training waits for it
+    threads: 2
     resources:
         gpu=1,
         mem_mb=8000,

@@ -1,6 +1,6 @@
 """A rule's job: its stage through DVC, which looks it up by content before anything runs.
 
-python -m tracemill.build.job STAMP LOG
+python -m tracemill.build.job STAMP LOG THREADS
 """
 
 import os
@@ -106,4 +106,5 @@ def _end_with_scheduler() -> None:
 if __name__ == "__main__":
     prefer_own_code("tracemill.build.job")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    os.environ["TRACEMILL_THREADS"] = sys.argv[3]  # what the scheduler gives this job; a stage that can use it does
     sys.exit(main(*sys.argv[1:3]))

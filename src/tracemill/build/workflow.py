@@ -22,7 +22,7 @@ from tracemill.errors import BusyError, InputError, TracemillError
 from tracemill.params import load_params
 
 SCHEDULER = "TRACEMILL_SCHEDULER"
-JOB = f"{shlex.quote(sys.executable)} -m tracemill.build.job {{input.{STAMP}}} {{log}}"
+JOB = f"{shlex.quote(sys.executable)} -m tracemill.build.job {{input.{STAMP}}} {{log}} {{threads}}"
 PATIENCE = 4.0  # seconds that a build waits for another one that is just planning or dying
 
 

@@ -62,6 +62,11 @@ def make_jobs(problems: Sequence[Problem], samples: int, sampling: Sampling, pre
     ]
 
 
+def waves_of(jobs: Sequence[Job], wave: int) -> list[Sequence[Job]]:
+    """Cut the jobs into runs of `wave`; the last may be shorter."""
+    return [jobs[start : start + wave] for start in range(0, len(jobs), wave)]
+
+
 def collect(
     policy: Policy | ConcurrentPolicy,
     jobs: Sequence[Job],
@@ -77,14 +82,13 @@ def collect(
     records: dict[str, EpisodeRecord] = {}
     concurrent = isinstance(policy, ConcurrentPolicy)
     wave = max(len(jobs), 1) if concurrent else wave
-    for start in range(0, len(jobs), wave):
-        part = jobs[start : start + wave]
+    for part in waves_of(jobs, wave):
         held = {job.key: done[job.key] for job in part if job.key in done}
         todo = [job for job in part if job.key not in held] if concurrent or len(held) == len(part) else part
         records.update(held)
         if todo:
             records.update(_play_wave(policy, todo, arena, journal, live))
-            logger.info("%d of %d episodes played", start + len(part), len(jobs))
+            logger.info("%d of %d episodes played", len(records), len(jobs))
     return [records[job.key] for job in jobs]
 
 

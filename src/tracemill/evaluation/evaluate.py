@@ -15,16 +15,14 @@ from typing import Any
 
 import msgspec
 
-from tracemill.environment.index import open_index
 from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.environment.problem import digest
 from tracemill.environment.scorer import SCORER_VERSION
 from tracemill.environment.stage_params import play_params
-from tracemill.environment.titles import load_titles
-from tracemill.evaluation.backends import make_policy
-from tracemill.evaluation.collect import Arena, Job, collect, require_sound
+from tracemill.evaluation.collect import Job, require_sound
 from tracemill.evaluation.journal import Journal
 from tracemill.evaluation.params import RolloutParams, SamplingParams, SuiteParams
+from tracemill.evaluation.players import Venue, play_jobs
 from tracemill.evaluation.policies import Sampling
 from tracemill.evaluation.records import EVAL_SUITE, EpisodeRecord, write_records
 from tracemill.evaluation.suites import PROTECTED_FULL, SuiteProblem, Suites, hash_order, load_suites
@@ -98,10 +96,9 @@ def play_suites(
     jobs = [*greedy_jobs(problems, settings.sampling), *([] if scripted else drawn_jobs(problems, settings.sampling))]
     if not jobs:
         return []
-    arena = Arena(open_index(inputs.index), settings.play, load_titles(settings.scorer))
-    policy = make_policy(settings.rollouts, inputs.model)
+    venue = Venue(settings.rollouts, inputs.model, inputs.index, settings.play, settings.scorer)
     with Journal(work / "episodes.jsonl") as journal:
-        records = collect(policy, jobs, arena, journal, settings.rollouts.wave, settings.rollouts.live)
+        records = play_jobs(venue, jobs, journal)
     require_sound(records, settings.rollouts.endpoint.max_failed_share)
     return records
 

@@ -46,7 +46,7 @@ class RolloutParams(_Section):
     threads: int = Field(default=1, ge=1)
     """CPU threads of the in-process backend; another count gives other bytes."""
     wave: int = Field(default=128, ge=1)
-    """Episodes that are written down together; a run that was killed repeats at most one wave."""
+    """Episodes that are played by one process and written down together; a run that was killed repeats waves."""
     live: int = Field(default=64, ge=1)
     """Episodes of a wave that are under way at once in process; one that ends makes room for the next."""
     max_context: int = Field(default=4096, ge=64)

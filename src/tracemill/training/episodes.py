@@ -18,10 +18,11 @@ from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.environment.problem import Problem, read_problems
 from tracemill.environment.titles import load_titles
 from tracemill.errors import StageError
-from tracemill.evaluation.backends import endpoint_policy, expert_policy, make_policy
+from tracemill.evaluation.backends import endpoint_policy, expert_policy
 from tracemill.evaluation.collect import Arena, collect, make_jobs, require_sound
 from tracemill.evaluation.endpoint import check_served
 from tracemill.evaluation.journal import Journal
+from tracemill.evaluation.players import Venue, play_jobs
 from tracemill.evaluation.policies import Sampling
 from tracemill.evaluation.records import EpisodeRecord, write_records
 from tracemill.evaluation.suites import hash_order
@@ -62,14 +63,12 @@ def play_rollouts(
     """
     sampling = Sampling(params.temperature, params.top_p, params.max_new_tokens, params.seed)
     problems = _problems(inputs, params.most_problems)
-    arena = Arena(open_index(inputs.index), play, load_titles(scorer))
     served = params.policy.backend == "endpoint"
     if served:
         check_served(params.policy.endpoint, folder_digest(parent))
     with Journal((work / ANSWERS if served else work) / "rollouts.jsonl") as journal:
-        jobs = make_jobs(problems, params.samples, sampling)
-        policy = make_policy(params.policy, parent)
-        records = collect(policy, jobs, arena, journal, params.policy.wave, params.policy.live)
+        venue = Venue(params.policy, parent, inputs.index, play, scorer)
+        records = play_jobs(venue, make_jobs(problems, params.samples, sampling), journal)
     require_sound(records, params.policy.endpoint.max_failed_share)
     return records
 
