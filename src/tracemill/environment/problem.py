@@ -37,9 +37,15 @@ class Problem(msgspec.Struct, frozen=True):
 
     @property
     def gold_ids(self) -> tuple[str, ...]:
-        """Product ids named by the reward, in the order of the task, without repetition."""
-        ids = (str(r["product_id"]) for r in self.rewards if r.get("product_id") not in (None, ""))
-        return tuple(dict.fromkeys(ids))
+        """Product ids named by the reward as text, in the order of the task, without repetition."""
+        ids = (_id_text(r["product_id"]) for r in self.rewards if r.get("product_id") is not None)
+        return tuple(dict.fromkeys(filter(None, ids)))
+
+
+def _id_text(given: Any) -> str:
+    """An id whichever way a table has kept it: `5088726186.0` is what becomes of a column of numbers with a gap."""
+    whole = isinstance(given, float) and given.is_integer()
+    return str(int(given) if whole else given).strip()
 
 
 def parse_problem(row: Mapping[str, Any], where: str) -> Problem:

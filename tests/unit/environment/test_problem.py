@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tracemill.environment.problem import read_problems
+from tracemill.environment.problem import Problem, read_problems
 from tracemill.errors import InputError
 
 GOOD = '{"query": "a red mug", "reward": {"product_id": "1"}}\n'
@@ -36,3 +36,9 @@ def test_the_mark_that_editors_write_first_is_no_content(tmp_path: Path) -> None
     file.write_bytes(GOOD.encode() + b"\xef\xbb\xbf" + GOOD.encode())
     with pytest.raises(InputError, match=r"problems\.jsonl:2"):
         list(read_problems(file))
+
+
+def test_a_product_id_is_one_text_however_it_was_kept() -> None:
+    kept = ["5088726186", 5088726186, 5088726186.0, " 5088726186\n", "", None, " ", "A-1", 0, 1.5]
+    problem = Problem("p", "shop", "q", [{"product_id": value} for value in kept] + [{}])
+    assert problem.gold_ids == ("5088726186", "A-1", "0", "1.5")
