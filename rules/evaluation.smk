@@ -10,6 +10,7 @@ rule play_suites:
         played="data/evaluation/{checkpoint}/played.json",
     log:
         "logs/play_suites/{checkpoint}.log",
+    threads: 1
     resources:
         gpu=1,
         mem_mb=8000,
@@ -59,6 +60,7 @@ rule evaluate_lm:
         "logs/evaluate_lm/{checkpoint}.log",
     wildcard_constraints:
         checkpoint="(?!expert)[^/]+",
+    threads: 1
     resources:
         gpu=1,
         mem_mb=8000,

@@ -49,6 +49,7 @@ rule train_sft:
         "logs/train_sft/{stage}.log",
     wildcard_constraints:
         stage=PROJECT.of_kind("sft", "rejection", "teacher_sft"),
+    threads: 1
     resources:
         gpu=1,
         mem_mb=8000,
@@ -104,6 +105,7 @@ rule play_teacher:
         "logs/play_teacher/{stage}.log",
     wildcard_constraints:
         stage=PROJECT.of_kind("teacher_sft", "dr_grpo"),
+    threads: 1
     resources:
         gpu=1,
         mem_mb=8000,
@@ -131,6 +133,7 @@ rule train_kto:
         "logs/train_kto/{stage}.log",
     wildcard_constraints:
         stage=PROJECT.of_kind("kto"),
+    threads: 1
     resources:
         gpu=1,
         mem_mb=8000,
@@ -160,6 +163,7 @@ rule train_dr_grpo:
         "logs/train_dr_grpo/{stage}.log",
     wildcard_constraints:
         stage=PROJECT.of_kind("dr_grpo"),
+    threads: 1
     resources:
         gpu=1,
         mem_mb=8000,
