@@ -167,7 +167,9 @@ def mask_rows(
         dropped[defect.reason] += 1
         report.defects.append({"row": name, "reason": defect.reason, "detail": defect.detail})
     if not rows:
-        raise GateError(f"none of {report.rows_in} rows can be trained on: {dict(sorted(dropped.items()))}")
+        reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(dropped.items()))
+        none_came = "none came; data/corpus/summary.json, and one for each snapshot, count what the corpus dropped"
+        raise GateError(f"none of {report.rows_in} rows can be trained on: {reasons or none_came}")
     _count(report, rows, dropped)
     report.example = "".join(tokenizer.decode(span) for span in supervised_spans(rows[0].labels))
     return rows, report
