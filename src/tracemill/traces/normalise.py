@@ -20,7 +20,7 @@ from tracemill.traces.measures import measure_calls, read_evidence
 from tracemill.traces.messages import build_chat, content_id, nested_tools
 from tracemill.traces.params import NormaliseParams
 from tracemill.traces.problems import derived_id
-from tracemill.traces.readers.sniff import Reader, reader_of
+from tracemill.traces.readers.sniff import RIVALS, Reader, reader_of
 from tracemill.traces.rejects import (
     BAD_JSON,
     BAD_SHAPE,
@@ -56,6 +56,7 @@ class Normaliser:
         self._digest = snapshot_digest
         self._name = ""
         self._reader: Reader | None = None
+        self._rivals: tuple[bytes, ...] = ()
 
     def line(self, line: Line) -> Normalised | Reject:
         """Return what one line is."""
@@ -83,7 +84,7 @@ class Normaliser:
         return draft
 
     def _read_known(self, raw: bytes) -> Draft:
-        if self._reader is not None:
+        if self._reader is not None and not any(key in raw for key in self._rivals):
             try:
                 return self._reader(raw)
             except msgspec.ValidationError:
@@ -93,7 +94,7 @@ class Normaliser:
         else:
             name, reader = reader_of(raw)
         draft = reader(raw)
-        self._name, self._reader = name, reader
+        self._name, self._reader, self._rivals = name, reader, RIVALS[name]
         return draft
 
 

@@ -292,6 +292,23 @@ def test_formats_may_change_from_line_to_line(read):
     assert len({outcome.trajectory.trajectory_id for outcome in read(b"".join(map(line, spellings)))}) == 1
 
 
+def test_what_a_line_is_does_not_depend_on_the_lines_before_it(read):
+    other = example()
+    other["query"] = "two blue sofas"
+    plain = [as_envelope(example()), as_row(example()), as_atif(example()), {"atif_json": as_atif(example())}]
+    mixed = [
+        {**as_envelope(other), **as_row(example())},
+        {**as_row(other), **as_atif(example())},
+        {**as_envelope(other), **as_atif(example())},
+        {**as_row(other), "atif_json": json.dumps(as_atif(example()))},
+    ]
+    for ambiguous in mixed:
+        (alone,) = read(line(ambiguous))
+        for before in plain:
+            found = read(line(before) + line(ambiguous))[1].trajectory
+            assert (found.trajectory_id, found.query) == (alone.trajectory.trajectory_id, "a red lamp under 100")
+
+
 def test_prefixes_without_an_assistant_turn_are_no_trajectories(read, shared):
     outcomes = read((shared / "data/shoppingbench/hf_eval_prefixes.jsonl").read_bytes())
     assert [outcome.reason for outcome in outcomes] == ["empty"] * 3

@@ -26,6 +26,14 @@ class _Marks(msgspec.Struct):
 
 
 _marks = msgspec.json.Decoder(_Marks)
+RIVALS: dict[str, tuple[bytes, ...]] = {
+    "dialogue": (),
+    "atif": (),
+    "atif_json": (b'"schema_version"',),
+    "rows": (b'"schema_version"', b'"atif_json"'),
+    "envelope": (b'"schema_version"', b'"atif_json"', b'"messages"'),
+}
+"""For each format the keys by which an object that its reader takes would be of another one."""
 
 
 def reader_of(line: bytes) -> tuple[str, Reader]:
