@@ -94,9 +94,9 @@ def test_a_template_that_supervises_a_tool_result_fails_by_name_of_the_row(token
 
 
 def test_no_row_left_fails_the_gate(tokenizer):
-    with pytest.raises(GateError, match="none of 1 rows can be trained on: lossy_render 1$"):
+    with pytest.raises(GateError, match=r"none of 1 rows can be trained on: lossy_render 1$"):
         mask_rows(tokenizer, [("bad", RowDefect("lossy_render", "why"))], TOOLS, 300)
-    with pytest.raises(GateError, match="none of 0 rows .*: none came; data/corpus/summary.json"):
+    with pytest.raises(GateError, match=r"none of 0 rows .*: none came; data/corpus/summary.json"):
         mask_rows(tokenizer, [], TOOLS, 300)
 
 
