@@ -7,10 +7,14 @@ first call without a result.
 
 from __future__ import annotations
 
+import sys
+from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from tracemill.traces.draft import DraftCall
 from tracemill.traces.rejects import BAD_SHAPE, Rejected
+
+NOBODY = sys.maxsize
 
 
 def pair_results(
@@ -20,10 +24,22 @@ def pair_results(
 
     A result that is None says that the source holds none for this call. Rejected when a result belongs to no call.
     """
-    open_calls = [position for position, call in enumerate(calls) if call.result is None]
+    waiting: dict[str | None, deque[int]] = defaultdict(deque)  # the open calls of each id, in order
+    everyone = deque(position for position, call in enumerate(calls) if call.result is None)
+    for position in everyone:
+        waiting[ids[position]].append(position)
+    answered: set[int] = set()
     for identity, result in results:
-        matching = [at for at in open_calls if identity is None or ids[at] is None or ids[at] == identity]
-        if not matching:
+        queues = [everyone] if identity is None else [waiting[identity], waiting[None]]
+        first = min(_first(queue, answered) for queue in queues)
+        if first == NOBODY:
             raise Rejected(BAD_SHAPE, f"step {step}: a result (id {str(identity)[:40]!r}) that belongs to no call")
-        calls[matching[0]].result = result
-        open_calls.remove(matching[0])
+        calls[first].result = result
+        answered.add(first)
+
+
+def _first(queue: deque[int], answered: set[int]) -> int:
+    """The first position in a queue that has no answer yet, NOBODY where there is none."""
+    while queue and queue[0] in answered:
+        queue.popleft()
+    return queue[0] if queue else NOBODY

@@ -4,6 +4,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trace_episodes import as_envelope, call, example, step
 from tracemill.traces.batches import read_batches
@@ -110,6 +112,38 @@ def test_results_go_to_the_first_call_of_their_id_that_has_none():
     assert [one.result for one in calls] == [b"2", b"3", b"1", b"4"]
     with pytest.raises(Rejected, match=r"step 1: a result \(id 'x'\) that belongs to no call"):
         pair_results(1, calls, ["x", "x", "y", None], [("x", b"5")])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, "x", "y"]), st.booleans()), max_size=8),
+    st.lists(st.sampled_from([None, "x", "y", "z"]), max_size=8),
+)
+def test_pairing_is_that_of_a_search_from_the_first_call_on(made, told):
+    ids = [identity for identity, _ in made]
+    calls = [DraftCall("a", {}, b"0" if has else None) for _, has in made]
+    expected, fits = [call.result for call in calls], True
+    for number, identity in enumerate(told, 1):
+        at = (n for n, one in enumerate(ids) if expected[n] is None and (None in (identity, one) or one == identity))
+        first = next(at, None)
+        fits = fits and first is not None
+        if fits:
+            expected[first] = b"%d" % number
+    results = [(identity, b"%d" % number) for number, identity in enumerate(told, 1)]
+    if fits:
+        pair_results(1, calls, ids, results)
+        assert [call.result for call in calls] == expected
+    else:
+        with pytest.raises(Rejected, match="belongs to no call"):
+            pair_results(1, calls, ids, results)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_turn_of_very_many_calls_is_paired_in_one_pass(order):
+    count = 200_000
+    calls = [DraftCall("a", {}, None) for _ in range(count)]
+    ids = [str(n) for n in range(count)]
+    pair_results(1, calls, ids, [(identity, identity.encode()) for identity in ids[::order]])
+    assert [call.result for call in calls] == [identity.encode() for identity in ids]
 
 
 def test_tables_of_several_row_groups_read_back_in_order(tmp_path, monkeypatch):
