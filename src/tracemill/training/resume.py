@@ -19,6 +19,10 @@ MARKER = "tracemill.json"
 _NAME = re.compile(r"checkpoint-(\d+)")
 
 
+class Finished(Exception):
+    """Raised where a run resumes from the state of its last step: transformers would train one step more."""
+
+
 def states(folder: Path) -> list[tuple[int, Path]]:
     """The states in `folder`, whole or not, lowest step first."""
     if not folder.is_dir():
@@ -65,11 +69,15 @@ def configuration_digest(*parts: Any) -> str:
 
 
 def marker_callback(configuration: str) -> Any:
-    """A trainer callback that marks each state once everything in it is written."""
+    """A trainer callback that marks each state once everything in it is written; raises Finished (above)."""
     from transformers import TrainerCallback
 
     class MarkState(TrainerCallback):  # type: ignore[misc]
-        """Marks the state that was just saved; the main process alone."""
+        """Marks the state that was just saved (the main process alone), and ends where nothing is left to train."""
+
+        def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            if state.global_step >= state.max_steps:
+                raise Finished
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             import torch

@@ -10,6 +10,7 @@ import logging
 import math
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,8 @@ def finish(
         logger.info("resuming from %s", state.name)
     launch.train_in_float32(trainer.model)
     trainer.add_callback(resume.marker_callback(configuration))
-    trainer.train(resume_from_checkpoint=str(state) if state else None)
+    with suppress(resume.Finished):
+        trainer.train(resume_from_checkpoint=str(state) if state else None)
     model = whole_model(trainer, run.parent, params)
     if main:
         write_curve(trainer.state.log_history, run.curve, columns)

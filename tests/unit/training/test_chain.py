@@ -21,6 +21,21 @@ def test_kto_trains_on_the_gates_masks_and_publishes_a_whole_checkpoint(base, to
     assert run.curve.read_text(encoding="utf-8").startswith("step,loss,learning_rate,kl,")
 
 
+def test_a_run_killed_after_its_last_step_is_published_without_another_step(base, tokenizer, tmp_path):
+    import shutil
+
+    from tracemill.training.kto import train_kto
+
+    run = make_run("kto", base, rows_file(tokenizer, tmp_path / "rows.parquet"), tmp_path)
+    params = TRAIN.model_copy(update={"max_steps": 1, "scheduler": "constant_with_warmup", "warmup_steps": 0})
+    train_kto(run, params, KtoParams(), threads=1)
+    weights, curve = (run.model / "model.safetensors").read_bytes(), run.curve.read_bytes()
+    shutil.rmtree(run.model)
+    train_kto(run, params, KtoParams(), threads=1)
+    assert run.curve.read_bytes() == curve
+    assert (run.model / "model.safetensors").read_bytes() == weights
+
+
 def test_kto_counts_no_observation_in_a_completion(tokenizer, tmp_path):
     from tracemill.training.kto import kto_dataset
 
