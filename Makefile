@@ -24,6 +24,7 @@ venv: $(VENV)/.installed ## install the locked dependencies into .venv
 
 # The .pth line lets `.venv/bin/dvc` and `.venv/bin/snakemake` find this environment's `python` when it is not activated.
 $(VENV)/.installed: requirements.lock pyproject.toml
+	@test -x $(VENV)/bin/python || $(PYTHON) -c 'import sys; (3, 11) <= sys.version_info[:2] < (3, 13) or sys.exit(f"Python 3.11 or 3.12 is needed, $(PYTHON) is {sys.version_info[0]}.{sys.version_info[1]}: make PYTHON=python3.12")'
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement requirements.lock
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile "$$(grep ^torch== requirements.lock)" # its CUDA libraries

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +27,18 @@ def test_an_environment_is_made_in_a_folder_with_a_blank(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "--editable ." in (folder / ".venv/bin/calls").read_text()
     assert "os.environ" in (folder / ".venv/bin/tracemill_path.pth").read_text()
+
+
+def test_another_python_is_refused_before_anything_is_installed(tmp_path):
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    newer = tmp_path / "python3.99"
+    newer.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.version_info = (3, 99, 0)\n$2"\n')
+    newer.chmod(0o755)
+    command = ["make", "venv", f"PYTHON={newer}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert f"Python 3.11 or 3.12 is needed, {newer} is 3.99: make PYTHON=python3.12" in done.stderr
+    assert not (tmp_path / ".venv").exists()
 
 
 def test_help_lists_every_target():
