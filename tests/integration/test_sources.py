@@ -218,14 +218,32 @@ def test_compressed_files_stay_compressed_and_encodings_on_the_way_are_refused(s
 
 
 def test_a_file_over_the_limit_is_refused_before_it_comes(server, fetch):
-    with pytest.raises(InputError, match=r"raise traces\.fetch\.max_gigabytes"):
-        fetch(f"{server.address}/a", params=FetchParams(max_gigabytes=0.001, timeout_seconds=5.0, attempts=3))
+    address = server.address.replace("//", "//user:pass@") + "/a?token=secret"
+    with pytest.raises(InputError, match=r"raise traces\.fetch\.max_gigabytes") as caught:
+        fetch(address, params=FetchParams(max_gigabytes=0.001, timeout_seconds=5.0, attempts=3))
+    assert not any(word in str(caught.value) for word in ("secret", "user", "pass"))
     assert not fetch.target.exists()
 
 
 def test_an_address_that_nobody_answers_is_given_up(fetch):
     with pytest.raises(InputError, match="gave up after 3 attempts"):
         fetch("http://127.0.0.1:9/a")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://127.0.0.1:99999/a",
+        "http://127.0.0.1:port/a",
+        "http://[::1/a",
+        "http://a..b/c",
+        "http://user:s/ecret@h/a",
+    ],
+)
+def test_an_address_that_is_none_is_said_without_what_may_be_secret(fetch, address):
+    with pytest.raises(InputError, match=r"http://.*: no address of a file; correct `source`") as caught:
+        fetch(address)
+    assert "ecret" not in str(caught.value)
 
 
 def test_a_redirect_is_followed(server, fetch):

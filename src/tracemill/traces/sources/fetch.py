@@ -64,7 +64,7 @@ def _bring(source: str, work: Path, params: FetchParams, verified: bool) -> tupl
                 f"{local}: no such file, expected the raw traces of a snapshot; check `source` in params.yaml"
             )
         return path, False
-    partial = Partial(work, source, int(params.max_gigabytes * 1e9))
+    partial = Partial(work, source, int(params.max_gigabytes * 1e9), _named(source))
     if source.startswith("hf://"):
         return fetch_hub(source, work / "hub", partial, params), True
     if source.startswith("s3://"):

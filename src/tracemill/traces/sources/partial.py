@@ -16,12 +16,14 @@ class Interrupted(Exception):
 class Partial:
     """The file `partial` in a folder of resumable work, with its version beside it."""
 
-    def __init__(self, folder: Path, origin: str, limit: int) -> None:
+    def __init__(self, folder: Path, origin: str, limit: int, name: str) -> None:
+        """`origin` tells sources apart, `name` is what messages may show of it; `limit` in bytes."""
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "partial"
         self._note = folder / "partial.json"
         self._origin = origin
         self._limit = limit
+        self._name = name
 
     @property
     def written(self) -> int:
@@ -51,5 +53,5 @@ class Partial:
         """Raise InputError when a file of `total` bytes is more than is allowed."""
         if total > self._limit:
             raise InputError(
-                f"{self._origin}: more than {self._limit / 1e9:g} GB; raise traces.fetch.max_gigabytes if that is right"
+                f"{self._name}: more than {self._limit / 1e9:g} GB; raise traces.fetch.max_gigabytes if that is right"
             )

@@ -24,9 +24,12 @@ _LONGEST_PAUSE = 20.0
 
 
 def shown(url: str) -> str:
-    """The address without what may be secret: user, password, query."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    """The address without what may be secret: user, password, query; of one that cannot be parted the scheme alone."""
+    try:
+        parts = urlsplit(url)
+        return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    except ValueError:
+        return f"{url.partition(':')[0]}://..."
 
 
 def fetch_web(url: str, partial: Partial, params: FetchParams, verified: bool) -> None:
@@ -44,6 +47,8 @@ def fetch_web(url: str, partial: Partial, params: FetchParams, verified: bool) -
                 return
             except (httpx.TransportError, httpx.TooManyRedirects, Interrupted) as error:
                 reason = str(error) or type(error).__name__
+            except (httpx.InvalidURL, ValueError, OverflowError) as error:  # its text may hold a password
+                raise InputError(f"{shown(url)}: no address of a file; correct `source` in params.yaml") from error
             stalled = 0 if partial.written > most else stalled + 1
             most = max(most, partial.written)
             if stalled >= params.attempts:
