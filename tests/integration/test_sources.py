@@ -233,7 +233,6 @@ def test_an_address_that_nobody_answers_is_given_up(fetch):
 @pytest.mark.parametrize(
     "address",
     [
-        "http://127.0.0.1:99999/a",
         "http://127.0.0.1:port/a",
         "http://[::1/a",
         "http://a..b/c",
