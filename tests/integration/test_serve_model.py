@@ -23,7 +23,7 @@ from tracemill.evaluation.params import EndpointParams  # noqa: E402
 from tracemill.evaluation.parse import parse_turn  # noqa: E402
 from tracemill.evaluation.policies import Reply, Request, Sampling  # noqa: E402
 from tracemill.evaluation.rollouts import play  # noqa: E402
-from tracemill.evaluation.serve import make_app  # noqa: E402
+from tracemill.evaluation.serve import ChatRequest, chat_request, make_app  # noqa: E402
 from tracemill.evaluation.transformers_policy import TransformersPolicy  # noqa: E402
 
 
@@ -253,6 +253,15 @@ def test_what_may_pass_is_tried_again_and_what_remains_has_a_name(script, error,
     assert (reply.turn.error and reply.turn.error.partition(":")[0]) == error
     assert len(seen) == tries
     assert set(seen) == {"Bearer secret"}
+
+
+@pytest.mark.parametrize(
+    ("given", "most"),
+    [({}, 256), ({"max_tokens": 700}, 700), ({"max_completion_tokens": 700}, 700)],
+)
+def test_an_answer_may_be_as_long_as_either_name_of_the_limit_says(given, most):
+    body = ChatRequest.model_validate({"messages": [{"role": "user", "content": "a shoe"}], **given})
+    assert chat_request(body)[2].max_new_tokens == most
 
 
 def test_a_silent_server_is_a_time_out():

@@ -48,6 +48,8 @@ class ChatRequest(BaseModel):
     temperature: float = Field(0.0, ge=0.0, le=5.0)
     top_p: float = Field(1.0, gt=0.0, le=1.0)
     max_tokens: int = Field(256, ge=1, le=32_768)
+    max_completion_tokens: int | None = Field(None, ge=1, le=32_768)
+    """The protocol's newer name, which counts where both are given."""
     seed: int | None = Field(None, ge=0, lt=2**63)
     n: Literal[1] = 1
     stream: Literal[False] = False
@@ -125,7 +127,7 @@ def _settle(futures: Sequence[asyncio.Future[Reply]], answers: Sequence[Reply | 
 def chat_request(body: ChatRequest) -> tuple[list[dict[str, Any]], list[Any], Sampling, int]:
     """Return messages, tools, sampling and seed as a policy wants them."""
     messages = [_message(message) for message in body.messages]
-    sampling = Sampling(body.temperature, body.top_p, body.max_tokens)
+    sampling = Sampling(body.temperature, body.top_p, body.max_completion_tokens or body.max_tokens)
     return messages, body.tools, sampling, body.seed or 0
 
 
