@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tracemill.errors import StageError
+from tracemill.training import launch
 from tracemill.training.checkpoint import load_model, load_tokenizer, lora_config
 from tracemill.training.masks import IGNORED
 from tracemill.training.params import KtoParams, OptimiserParams
@@ -79,7 +80,14 @@ def kto_dataset(rows: Path, batch: int, seed: int, cache: Path) -> Any:
     logger.info("%d of %d rows fill batches of %d", len(order), len(table), batch)
     if not order:
         raise StageError(f"{rows}: no batch of {batch} rows of different problems; lower training.stages.*.train.batch")
-    return table.select(order).map(paired, batched=True, batch_size=batch, remove_columns=columns)
+    return table.select(order).map(
+        paired,
+        batched=True,
+        batch_size=batch,
+        remove_columns=columns,
+        load_from_cache_file=False,
+        cache_file_name=str(cache / f"pairs-{launch.rank()}.arrow"),  # no process replaces what another reads
+    )
 
 
 def paired(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:

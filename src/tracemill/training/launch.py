@@ -27,6 +27,11 @@ def world_size(environment: Mapping[str, str] | None = None) -> int:
     return int(found)
 
 
+def rank() -> int:
+    """This process's number among those that take part; 0 without a launcher."""
+    return int(os.environ.get("RANK", "0"))
+
+
 def check_world(environment: Mapping[str, str] | None = None) -> int:
     """The world size, which must be the one that the accelerate file asks for (StageError otherwise)."""
     given = os.environ if environment is None else environment
