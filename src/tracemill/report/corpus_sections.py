@@ -12,6 +12,7 @@ from tracemill.report.plots import plot_bars, plot_lines
 Json = Mapping[str, Any]
 QUERY_CUT = 200
 """Characters after which the leak guard cuts the queries of its evidence."""
+AXES = "on axis A the model itself made the calls, on axis B code around it did"
 
 
 def funnel_section(traces: Mapping[str, Json], filtered: Mapping[str, Json], corpus: Json) -> Section:
@@ -137,7 +138,7 @@ def drift_section(drift: Sequence[Json]) -> Section:
         for record in drift
     }
     blocks: list[Block] = [
-        Table("Snapshots in the order of their names", columns, rows, list(range(1, len(columns)))),
+        Table(f"Snapshots in the order of their names; {AXES}", columns, rows, list(range(1, len(columns)))),
         Figure(plot_lines(lines, "Shares by snapshot", "", "percent", ticks=ticks)),
         matrix("Rows dropped, by reason", "reason", {record["snapshot"]: record["dropped"] for record in drift}),
         matrix("Rows kept, by category", "category", {record["snapshot"]: record["categories"] for record in drift}),

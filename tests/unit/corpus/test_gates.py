@@ -1,6 +1,7 @@
 """The row gates keep, or name the reason; the order of asking is fixed."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,10 @@ from tracemill.corpus.axis import decide_axis
 from tracemill.corpus.gates import REASONS, Facts, ask_gates
 from tracemill.corpus.measures import measure, supported_turns
 from tracemill.corpus.params import AxisParams, GateParams
+from tracemill.corpus.ranking import LEFT_BEHIND, SFT, UNDESIRABLE
+from tracemill.traces import rejects
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "snapshots.md"
 
 GATES = GateParams(min_reasoning_coefficient=0.7, unjudged="keep", token_budget=1000, bytes_per_token=2.0)
 AXIS = AxisParams(min_completion_tokens=30, min_supported_share=1.0, max_think_template_share=0.5, admit_unknown=False)
@@ -133,3 +138,8 @@ def test_measures_ignore_tool_results_and_the_order_of_argument_keys():
 
     assert one == two
     assert one.action_signature != other.action_signature
+
+
+@pytest.mark.parametrize("reason", [*rejects.REASONS, *REASONS, *LEFT_BEHIND, SFT, UNDESIRABLE])
+def test_every_reason_to_leave_a_row_out_is_on_the_page(reason):
+    assert f"`{reason}`" in PAGE.read_text(encoding="utf-8")

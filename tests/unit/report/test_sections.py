@@ -212,7 +212,8 @@ def test_drift_shows_each_snapshot_in_order():
     told = tables(drift_section([record, later]))
 
     first = ["a", "10", "9", "8", "80.0", "50.0", "", "0.91", "5", "4", "1"]
-    assert told["Snapshots in the order of their names"].rows[0] == first
+    caption = "on axis A the model itself made the calls, on axis B code around it did"
+    assert told[f"Snapshots in the order of their names; {caption}"].rows[0] == first
     assert told["Rows dropped, by reason"].rows == [["unjudged", "1", "2"], ["over_budget", "", "1"]]
     assert told["Rows kept, by category"].rows == [["product", "8", ""], ["shop", "", "3"]]
 
