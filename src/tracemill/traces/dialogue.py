@@ -1,8 +1,9 @@
 """Between the canonical trajectory and the dialogue that SN15's scorer reads.
 
 Turns pair with assistant messages by position. What canonical form has changed stays changed: arguments are objects,
-control strings are broken by a space. So `success` and every product field equal those of the raw dialogue, while the
-format score of a step whose texts held role tags can be higher than it was for the arena.
+control strings are broken by a space. So `success` and every product field equal those of the raw dialogue (but for a
+recommendation whose arguments were text there: a gate drops it), while the format score of a step whose texts held role
+tags can be higher than it was for the arena.
 """
 
 from __future__ import annotations

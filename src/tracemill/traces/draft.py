@@ -39,6 +39,8 @@ class DraftCall(msgspec.Struct, gc=False):
     name: str
     arguments: Any
     result: bytes | None
+    unread: bool = False
+    """Whether SN15's own form holds the arguments as text: production passes such a call over, whatever it says."""
 
 
 class DraftTurn(msgspec.Struct, gc=False):

@@ -79,7 +79,7 @@ def measure_calls(calls: Sequence[Call]) -> dict[str, Any]:
 
 
 def _ids(calls: Sequence[Call]) -> list[str]:
-    listed = [{"name": call.name, "parameters": call.arguments} for call in calls]
+    listed = [{"name": call.name, "parameters": None if call.unread else call.arguments} for call in calls]
     return recommended_ids([{"completion": {"message": {"tool_call": listed}}, "extra_info": {}}])
 
 

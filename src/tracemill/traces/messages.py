@@ -27,6 +27,8 @@ class Call(msgspec.Struct, gc=False):
     canonical: bytes
     """Arguments as JSON text with keys in order: equal arguments have equal text."""
     result: str | None
+    unread: bool
+    """Whether production passes the call over, since its arguments are no object there."""
 
 
 class Chat(msgspec.Struct, kw_only=True):
@@ -82,11 +84,11 @@ def _read_call(source: DraftCall, position: int, number: int, optional: frozense
         raise Rejected(rejected.reason, detail) from rejected
     if source.result is None:
         parts += (name.encode(), canonical, b"-", b"")
-        return Call(position, name, arguments, canonical, None)
+        return Call(position, name, arguments, canonical, None, source.unread)
     text = source.result.decode()
     safe = safe_text(text)
     parts += (name.encode(), canonical, b"+", source.result if safe is text else safe.encode())
-    return Call(position, name, arguments, canonical, safe)
+    return Call(position, name, arguments, canonical, safe, source.unread)
 
 
 def _optional_tools(tools: list[dict[str, Any]]) -> frozenset[str]:

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from trace_episodes import as_atif, as_dialogue, as_envelope, as_row, call, example, line, step
+from tracemill.environment.recommendation import recommended_ids
 from tracemill.errors import InputError
 from tracemill.traces.normalise import Normalised, read_snapshot
 from tracemill.traces.params import NormaliseParams
@@ -141,6 +142,21 @@ def test_recommended_ids_are_those_that_production_sees(read, product_ids, ids, 
     assert trajectory.recommended_ids == ids
     assert (trajectory.unparsable is None) == readable
     assert trajectory.recommend_count == 1
+
+
+@pytest.mark.parametrize("spell", [as_envelope, as_dialogue])
+def test_a_recommendation_whose_arguments_production_cannot_read_gives_no_ids(read, spell):
+    value = spell(example())
+    steps = value if isinstance(value, list) else value["dialogue"]
+    for one in steps:
+        for made in one["completion"]["message"].get("tool_call", []):
+            made["parameters"] = json.dumps(made["parameters"])
+    found = only(read(line(value)))
+    assert (found.recommended_ids, found.recommend_count) == ([], 1)
+    assert found.unparsable == 'step 3: recommend_product {"product_ids":"11"}'
+    assert recommended_ids(steps) == []
+    row = only(read(line(as_row(example(), arguments=json.dumps))))
+    assert (row.recommended_ids, row.unparsable, row.trajectory_id) == (["11"], None, found.trajectory_id)
 
 
 def test_another_key_or_the_response_text_recommends_nothing(read):

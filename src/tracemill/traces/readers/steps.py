@@ -87,7 +87,12 @@ def _turn(position: int, step: SourceStep) -> DraftTurn:
     if think is None and step.completion.reasoning_content:
         think = step.completion.reasoning_content.replace("<think>", "").replace("</think>", "").strip()
     calls = [
-        DraftCall(call.name, call.parameters, None if call.result is UNSET else _present(call.result))
+        DraftCall(
+            call.name,
+            call.parameters,
+            None if call.result is UNSET else _present(call.result),
+            not isinstance(call.parameters, dict),
+        )
         for call in message.tool_call or ()
     ]
     if message.obs:
