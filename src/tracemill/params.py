@@ -103,7 +103,8 @@ def _explain(error: ValidationError, schema: type[BaseModel], document: Any, pat
         advice = f"did you mean {near[0]!r}?" if near else f"valid names: {', '.join(siblings)}"
         return f"{where}: unknown name (value {json.dumps(first['input'])[:80]}); {advice}"
     if first["type"] == "missing":
-        return f"{where}: missing; add it (the default file and docs list its meaning)"
+        told = "snapshots.py" if known[0] == "snapshots" else f"{known[0]}/params.py"
+        return f"{where}: missing; add it (src/tracemill/{told} says what it means)"
     said = first["msg"].removeprefix("Value error, ")
     if isinstance(first["input"], dict):
         return f"{where}: {said}"

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,16 @@ def test_a_mistyped_value_is_shown(document, tmp_path):
 def test_a_missing_value_is_named(document, tmp_path):
     del document["snapshots"]["sim-a"]["source"]
     assert "snapshots.sim-a.source: missing" in refusal(document, tmp_path)
+
+
+@pytest.mark.parametrize("section", sorted(read_yaml(ROOT / "params.yaml").keys() - {"profiles"}))
+def test_a_missing_value_is_said_with_the_file_that_tells_its_meaning(document, tmp_path, section):
+    if section == "snapshots":
+        document[section]["sim-a"] = {"seed": 1}
+    else:
+        document[section] = {}
+    said = re.search(r"missing; add it \((\S+) says", refusal(document, tmp_path))
+    assert (ROOT / said[1]).is_file()
 
 
 @pytest.mark.parametrize("name", ["Sim", "2026", "a b", "../x", "a" * 65, ""])
