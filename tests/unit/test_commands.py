@@ -46,6 +46,12 @@ def test_no_terminal_obeys_what_an_error_quotes(tmp_path):
     assert told.rstrip("\n").isprintable()
 
 
+@pytest.mark.parametrize("command", [["serve-model", "sft"], ["serve-catalog", "--catalog", "index"]])
+def test_a_port_that_there_is_not_is_refused(command):
+    refused = CliRunner().invoke(app, [*command, "--port", "65536"])
+    assert (refused.exit_code, "65535" in refused.output) == (2, True)
+
+
 def test_comparing_names_the_checkpoints_that_played(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("sft", "base"):

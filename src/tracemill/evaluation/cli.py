@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def serve_model(
     model: Annotated[Path, typer.Argument(help="Folder of a checkpoint, such as data/models/sft.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; the API is at http://HOST:PORT/v1.")] = 8000,
+    port: Annotated[int, typer.Option(help="Port; the API is at http://HOST:PORT/v1.", min=1, max=65535)] = 8000,
     name: Annotated[str, typer.Option(help="Model name of the API; the folder's name where empty.")] = "",
     threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 1,
     batch: Annotated[int, typer.Option(min=1, help="Most requests answered from one batch.")] = 64,
