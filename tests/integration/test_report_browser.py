@@ -130,6 +130,19 @@ def test_a_link_leads_to_a_heading_that_can_be_seen(browser, tmp_path, width):
     assert seen == "s3"
 
 
+def test_a_phone_breaks_no_name_where_there_is_room_for_it(browser, tmp_path):
+    name = "recommended_in_held_out_pool"
+    audit = counts_table("Audit", {"x": "passed", name: "passed"}, "check", "result")
+    wide = Table("Wide", ["check", *"abcdefgh"], [[name, *["100.0 to 100.0"] * 8]], list(range(1, 9)))
+    section = Section("leaks", "Leak guard", "", [audit, wide])
+    (tmp_path / "report.html").write_text(render_page("Report", "lead", [section], *pack([])), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 380, "height": 800})
+    page.goto((tmp_path / "report.html").as_uri())
+    line, whole, broken = (row.bounding_box()["height"] for row in page.locator("th[scope=row]").all())
+    page.close()
+    assert line == whole < broken
+
+
 @pytest.fixture
 def timed(browser, tmp_path):
     """A page with an artifact table and a graph, that looks for times beside itself."""
