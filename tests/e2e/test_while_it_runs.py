@@ -2,6 +2,7 @@
 
 import time
 
+import psutil
 import pytest
 
 from toy_project import NOTHING, Project
@@ -51,6 +52,17 @@ def test_a_rewrite_of_the_same_bytes_under_a_running_stage_is_no_change(project:
     project.path("pause").unlink()
     build.communicate(timeout=240)
     assert build.returncode == 0
+    assert NOTHING in project.snakemake()
+
+
+def test_what_dvc_finished_after_a_killed_snakemake_is_not_planned_again(project: Project):
+    build = held(project, "snakemake")
+    script = psutil.Process(int(project.path("paused").read_text()))
+    build.kill()
+    build.communicate(timeout=240)
+    script.wait(60)
+    project.path("pause").unlink()
+    project.dvc("repro")
     assert NOTHING in project.snakemake()
 
 

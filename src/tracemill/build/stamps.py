@@ -16,11 +16,15 @@ from tracemill.build.status import Reasons
 from tracemill.errors import InputError
 
 FRESH = "up to date\n"
+INCOMPLETE = Path(".snakemake/incomplete")  # marks of jobs that were interrupted: DVC may have run their stages since
 TIMESTAMP = ".snakemake_timestamp"  # where Snakemake keeps the time of a directory
 
 
 def project_status(stages: list[Declaration], reasons: Reasons) -> None:
     """Write every stage's stamp and raise the times of up-to-date outputs just enough."""
+    for mark in INCOMPLETE.rglob("*"):
+        if mark.is_file():
+            mark.unlink()
     _leave_the_future(stages)
     for stage in stages:
         if stage.address in reasons:

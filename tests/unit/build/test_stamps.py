@@ -40,6 +40,14 @@ def test_fresh_stamps_are_dated_to_the_epoch(files):
     assert times(".snakemake/stages/clean", ".snakemake/stages/train") == [0, 0]
 
 
+def test_marks_of_interrupted_jobs_are_not_heard(files):
+    mark = Path(".snakemake/incomplete/folder/bW9kZWw=")
+    mark.parent.mkdir(parents=True)
+    mark.touch()
+    project_status(CHAIN, {})
+    assert not mark.exists()
+
+
 def test_a_stale_stamp_is_newer_than_its_outputs_even_if_those_are_of_the_future(files):
     future = time.time() + 10**6
     os.utime("model", (future, future))
