@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import sys
+from typing import Annotated
 
 import typer
 
@@ -22,12 +24,28 @@ COMMAND_MODULES = (
     "tracemill.report.cli",
 )
 
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tracemill {importlib.metadata.version('tracemill')}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="tracemill",
-    help="Turn the traces of agent arenas into trained agents, reproducibly.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Turn the traces of agent arenas into trained agents, reproducibly."""
+
 
 for _module in COMMAND_MODULES:
     importlib.import_module(_module).register(app)
