@@ -57,10 +57,10 @@ def test_a_rewrite_of_the_same_bytes_under_a_running_stage_is_no_change(project:
 
 def test_what_dvc_finished_after_a_killed_snakemake_is_not_planned_again(project: Project):
     build = held(project, "snakemake")
-    script = psutil.Process(int(project.path("paused").read_text()))
+    started = psutil.Process(build.pid).children(recursive=True)
     build.kill()
     build.communicate(timeout=240)
-    script.wait(60)
+    assert psutil.wait_procs(started, 60)[1] == []
     project.path("pause").unlink()
     project.dvc("repro")
     assert NOTHING in project.snakemake()

@@ -71,7 +71,7 @@ def test_documents_are_the_turns_of_solved_greedy_episodes():
 @pytest.mark.parametrize(
     ("task", "version", "content"),
     [
-        ("tracemill_next_action", "1.0", "729b325f8a0b"),
+        ("tracemill_next_action", "1.1", "1f6429503eb5"),
         ("tracemill_episode", "1.0", "886c433838b4"),
         ("tracemill_episode_pass", "1.0", "9361d6d5b999"),
     ],
