@@ -19,7 +19,7 @@ def make_tokenizer():
     return tokenizer
 
 
-def make_model(vocabulary: int, seed: int = 0, spread: float = 0.3):
+def make_model(vocabulary: int, seed: int = 0, spread: float = 0.3, head_dim: int = 8):
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
@@ -32,7 +32,7 @@ def make_model(vocabulary: int, seed: int = 0, spread: float = 0.3):
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        head_dim=8,
+        head_dim=head_dim,
         max_position_embeddings=8192,
         tie_word_embeddings=True,
         initializer_range=spread,

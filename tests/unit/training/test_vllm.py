@@ -1,6 +1,6 @@
 """The `vllm` backend with a real engine: it says what the model says, and follows a model in training.
 
-vLLM's build for CPUs will do (`make vllm ENGINE=cpu`); it knows no heads narrower than 32.
+`make test-vllm` runs them with vLLM's build for CPUs, which knows no heads narrower than 32.
 """
 
 import csv
@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from tests.unit.training.conftest import make_run, rows_file
 
+from tiny_model import make_model
 from tracemill.environment.episode import Episode
 from tracemill.environment.params import PlayParams, ScorerParams
 from tracemill.evaluation.backends import make_policy
@@ -19,7 +20,7 @@ from tracemill.training.params import GrpoParams, OptimiserParams
 
 pytestmark = [pytest.mark.torch, pytest.mark.vllm]
 if find_spec("vllm") is None:
-    pytest.skip("vLLM is not installed: `make vllm`", allow_module_level=True)
+    pytest.skip("vLLM is not installed: `make test-vllm`", allow_module_level=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,28 +33,11 @@ def little_memory():
 @pytest.fixture(scope="module")
 def parent(tmp_path_factory, tokenizer):
     """A random checkpoint whose next tokens are far apart."""
-    import torch
-    from transformers import Qwen3Config, Qwen3ForCausalLM
-
     from tracemill.training.checkpoint import publish
     from tracemill.training.lineage import stage_record, write_lineage
 
-    torch.manual_seed(0)
-    config = Qwen3Config(
-        vocab_size=len(tokenizer),
-        hidden_size=64,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=32,
-        max_position_embeddings=4096,
-        initializer_range=0.3,
-        bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-    )
     folder = tmp_path_factory.mktemp("models") / "parent"
-    publish(Qwen3ForCausalLM(config), tokenizer, folder)
+    publish(make_model(len(tokenizer), head_dim=32), tokenizer, folder)
     write_lineage(folder, [stage_record("base", "tiny", {}, None, None)])
     return folder
 
